@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cais_tools.errors import CheckFailed, UsageError
+from cais_tools.errors import CheckFailed
 
 PROGRAM = "cais.p4"
 JSON_NAME = "cais.json"
@@ -48,11 +48,11 @@ def file_hash(path: Path) -> str:
 def build(source: Path, output: Path, defines: Mapping[str, str]) -> Build:
     """Compile `source`/cais.p4 for v1model into the folder `output`.
 
-    CheckFailed carries p4c's own words where it refuses the program; UsageError where there is no p4c.
+    CheckFailed carries p4c's own words where it refuses the program, and says what to install where there is none.
     """
     p4c = shutil.which("p4c")
     if p4c is None:
-        raise UsageError("there is no p4c on PATH", hint=INSTALL_HINT)
+        raise CheckFailed("there is no p4c on PATH", hint=INSTALL_HINT)
     with tempfile.TemporaryDirectory() as scratch:
         _run_p4c(p4c, source, Path(scratch), defines)
         program = json.loads((Path(scratch) / JSON_NAME).read_text())
