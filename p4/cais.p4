@@ -46,12 +46,14 @@ control CaisEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     Delivery() delivery;
 
     apply {
-        if (meta.kind == PacketKind.RESULT) {
-            delivery.apply(hdr, meta, standard_metadata);
-        } else if (meta.kind == PacketKind.FLOODED && standard_metadata.egress_port == standard_metadata.ingress_port) {
+        if (meta.kind == PacketKind.FLOODED && standard_metadata.egress_port == standard_metadata.ingress_port) {
             mark_to_drop(standard_metadata);
+        } else {
+            if (meta.kind == PacketKind.RESULT) {
+                delivery.apply(hdr, meta, standard_metadata);
+            }
+            counters.apply(standard_metadata);
         }
-        counters.apply(standard_metadata);
     }
 }
 

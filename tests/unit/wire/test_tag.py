@@ -18,7 +18,7 @@ def tags_of(payloads: np.ndarray) -> list[np.ndarray]:
 
 
 def total(tags: list[np.ndarray]) -> np.ndarray:
-    return np.sum(tags, axis=0, dtype=np.uint32)
+    return np.asarray(np.sum(tags, axis=0, dtype=np.uint32))
 
 
 def expected(result: np.ndarray) -> np.ndarray:
