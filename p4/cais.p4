@@ -65,4 +65,5 @@ control ComputeNothing(inout headers_t hdr, inout metadata_t meta) {
     apply { }
 }
 
+@pkginfo(name="cais", version="1")
 V1Switch(CaisParser(), VerifyNothing(), CaisIngress(), CaisEgress(), ComputeNothing(), CaisDeparser()) main;

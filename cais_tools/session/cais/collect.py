@@ -1,0 +1,88 @@
+"""Reads a telemetry snapshot from a switch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from cais_tools.session.cais.model import State
+from cais_tools.session.cais.telemetry import (
+    BAD_FRAMES,
+    OUTCOMES,
+    DelayHistogram,
+    GroupStats,
+    PortStats,
+    Snapshot,
+)
+from cais_tools.session.entities import CounterData
+from cais_tools.session.readwrite import ReadWrite
+
+__all__ = ["collect_snapshot"]
+
+_NONE = CounterData()
+_BLOCK = 16  # cells of a group in group_outcomes, and of a port in queue_delay
+
+Cells = Mapping[int, CounterData]
+
+
+def collect_snapshot(
+    session: ReadWrite, state: State, groups: Iterable[int] | None, ports: Iterable[int] | None
+) -> Snapshot:
+    """A snapshot of these groups and ports; None: of all that have an entry or counted anything."""
+    groups = None if groups is None else list(groups)
+    ports = None if ports is None else list(ports)
+    outcomes = _group_cells(session, groups)
+    received, sent, delays = _port_cells(session, ports)
+    bad = session.read_counter("bad_frames")
+    known = set(state.groups) if groups is None else set(groups)
+    known |= {cell // _BLOCK for cell, data in outcomes.items() if data.packets}
+    shown = {port for cells in (received, sent) for port, data in cells.items() if data.packets}
+    shown |= set(ports) if ports is not None else {port for group in state.groups.values() for port in group.ports}
+    return Snapshot(
+        time=time.monotonic(),
+        pool=state.pool,
+        slots_allocated=state.slots_allocated,
+        groups={group_id: _group_stats(state, group_id, outcomes) for group_id in sorted(known)},
+        ports={
+            port: PortStats(port, received.get(port, _NONE), sent.get(port, _NONE), _histogram(delays, port))
+            for port in sorted(shown)
+        },
+        bad_frames={name: bad.get(cell, _NONE).packets for cell, name in enumerate(BAD_FRAMES)},
+        rules=state.rules,
+    )
+
+
+def _group_cells(session: ReadWrite, groups: Iterable[int] | None) -> Cells:
+    if groups is None:
+        return session.read_counter("group_outcomes")
+    cells = [group_id * _BLOCK + outcome for group_id in groups for outcome in range(len(OUTCOMES))]
+    return session.read_counters({"group_outcomes": cells})["group_outcomes"]
+
+
+def _port_cells(session: ReadWrite, ports: Iterable[int] | None) -> tuple[Cells, Cells, Cells]:
+    if ports is None:
+        received, sent = session.read_counter("port_in"), session.read_counter("port_out")
+        ports = [port for port, data in sent.items() if data.packets]
+        delays = session.read_counters({"queue_delay": _delay_cells(ports)})["queue_delay"]
+        return received, sent, delays
+    found = session.read_counters({"port_in": ports, "port_out": ports, "queue_delay": _delay_cells(ports)})
+    return found["port_in"], found["port_out"], found["queue_delay"]
+
+
+def _delay_cells(ports: Iterable[int]) -> list[int]:
+    return [port * _BLOCK + bucket for port in ports for bucket in range(_BLOCK)]
+
+
+def _group_stats(state: State, group_id: int, cells: Cells) -> GroupStats:
+    group = state.groups.get(group_id)
+    mine = {name: cells.get(group_id * _BLOCK + cell, _NONE) for cell, name in enumerate(OUTCOMES)}
+    return GroupStats(
+        group_id,
+        group.slots if group else 0,
+        {name: data.packets for name, data in mine.items()},
+        {name: data.bytes for name, data in mine.items()},
+    )
+
+
+def _histogram(cells: Cells, port: int) -> DelayHistogram:
+    return DelayHistogram(tuple(cells.get(port * _BLOCK + bucket, _NONE).packets for bucket in range(_BLOCK)))

@@ -1,0 +1,240 @@
+"""Telemetry as numbers: snapshots of the counters, and rates between two of them. Sans I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from cais_tools.session.cais.model import Rule
+from cais_tools.session.entities import CounterData
+
+__all__ = ["BAD_FRAMES", "OUTCOMES", "DelayHistogram", "GroupStats", "PortRate", "PortStats", "Rates", "Snapshot"]
+
+OUTCOMES: Final = (
+    "opened",
+    "added",
+    "completed",
+    "completed_alone",
+    "reopened",
+    "duplicate",
+    "answered",
+    "stale",
+    "diverged",
+    "unknown_op",
+    "no_member",
+    "no_rule",
+)
+"""What becomes of a contribution; the index is the counter cell within the group's block of 16."""
+
+BAD_FRAMES: Final = ("short", "payload_len")
+"""Frames that no group can be charged with: cut short; payload_len over the payload."""
+
+_AGGREGATED: Final = ("opened", "added", "completed", "completed_alone", "reopened")
+_FELL_BACK: Final = ("no_rule", "no_member", "reopened")
+_BUCKETS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class DelayHistogram:
+    """Queue delays in microseconds: bucket 0 below 1, bucket b from 2^(b-1) to 2^b, bucket 15 all from 16384 on."""
+
+    counts: tuple[int, ...] = (0,) * _BUCKETS
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def average_us(self) -> float | None:
+        """Estimated with the middle of each bucket; None without packets."""
+        if not self.total:
+            return None
+        middles = (sum(_bounds(bucket)) / 2 for bucket in range(_BUCKETS))
+        return sum(count * middle for count, middle in zip(self.counts, middles, strict=True)) / self.total
+
+    def percentile_us(self, percent: float) -> float | None:
+        """Interpolated within the bucket that it falls into; None without packets."""
+        rank, below = self.total * percent / 100, 0
+        for bucket, count in enumerate(self.counts):
+            if count and below + count >= rank:
+                low, high = _bounds(bucket)
+                return low + (high - low) * (rank - below) / count
+            below += count
+        return None
+
+    def __add__(self, other: DelayHistogram) -> DelayHistogram:
+        return DelayHistogram(tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)))
+
+    def since(self, before: DelayHistogram) -> DelayHistogram:
+        return DelayHistogram(tuple(_since(a, b) for a, b in zip(self.counts, before.counts, strict=True)))
+
+
+def _bounds(bucket: int) -> tuple[float, float]:
+    if bucket == 0:
+        return 0.0, 1.0
+    return float(1 << (bucket - 1)), float(1 << bucket)
+
+
+def _since(now: int, before: int) -> int:
+    """A counter that is smaller than before started anew: all it counts is new."""
+    return now - before if now >= before else now
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStats:
+    """A group's contributions by outcome (see OUTCOMES), packets and bytes of each; `slots` 0: it has no entry."""
+
+    group_id: int
+    slots: int
+    packets: Mapping[str, int]
+    bytes: Mapping[str, int]
+
+    @property
+    def slots_in_use(self) -> int:
+        """Slots that hold an incomplete sum: opened and not yet completed. (Counters are not read at one instant.)"""
+        return max(0, self.packets["opened"] - self.packets["completed"])
+
+    @property
+    def contributions(self) -> int:
+        return sum(self.packets.values())
+
+    @property
+    def operations(self) -> int:
+        """Results that went out for the first time."""
+        return self.packets["completed"] + self.packets["completed_alone"]
+
+    @property
+    def aggregated(self) -> int:
+        return sum(self.packets[name] for name in _AGGREGATED)
+
+    @property
+    def aggregated_bytes(self) -> int:
+        return sum(self.bytes[name] for name in _AGGREGATED)
+
+    @property
+    def fell_back(self) -> int:
+        return sum(self.packets[name] for name in _FELL_BACK)
+
+    def since(self, before: GroupStats | None) -> GroupStats:
+        if before is None:
+            return self
+        return GroupStats(
+            self.group_id,
+            self.slots,
+            {name: _since(value, before.packets[name]) for name, value in self.packets.items()},
+            {name: _since(value, before.bytes[name]) for name, value in self.bytes.items()},
+        )
+
+
+_NONE: Final = CounterData()
+_NO_DELAYS: Final = DelayHistogram()
+
+
+@dataclass(frozen=True, slots=True)
+class PortStats:
+    port: int
+    received: CounterData = _NONE
+    sent: CounterData = _NONE
+    delay: DelayHistogram = _NO_DELAYS
+
+
+def _ratio(fell_back: int, contributions: int) -> float:
+    return fell_back / contributions if contributions else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All counters at one time; totals since the program was loaded. `time` is monotonic, in seconds."""
+
+    time: float
+    pool: int
+    slots_allocated: int
+    groups: Mapping[int, GroupStats] = field(default_factory=dict[int, GroupStats])
+    ports: Mapping[int, PortStats] = field(default_factory=dict[int, PortStats])
+    bad_frames: Mapping[str, int] = field(default_factory=dict[str, int])
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def slots_in_use(self) -> int:
+        return sum(group.slots_in_use for group in self.groups.values())
+
+    @property
+    def sram_usage(self) -> float:
+        """Share of all slots that hold an incomplete sum."""
+        return self.slots_in_use / self.pool if self.pool else 0.0
+
+    @property
+    def operations(self) -> int:
+        return sum(group.operations for group in self.groups.values())
+
+    @property
+    def fallback_ratio(self) -> float:
+        """Share of the contributions that the switch could not take part in: no rule, no member, or in place of an
+        aggregate that never became complete. (Until a controller decides, nothing else falls back.)
+        """
+        groups = self.groups.values()
+        return _ratio(sum(each.fell_back for each in groups), sum(each.contributions for each in groups))
+
+    @property
+    def delay(self) -> DelayHistogram:
+        """Queue delays of all ports."""
+        return sum((port.delay for port in self.ports.values()), _NO_DELAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class PortRate:
+    """Packets and bytes a second."""
+
+    packets_in: float
+    bytes_in: float
+    packets_out: float
+    bytes_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What happened between two snapshots, per second."""
+
+    seconds: float
+    operations_per_s: float
+    contributions_per_s: float
+    reduced_bytes_per_s: float
+    fallback_ratio: float
+    delay: DelayHistogram
+    group_operations_per_s: Mapping[int, float]
+    ports: Mapping[int, PortRate]
+
+    @classmethod
+    def between(cls, before: Snapshot, after: Snapshot) -> Rates:
+        """Counters that started anew in between (another load) count from zero: rates are never negative.
+
+        Raises ValueError when `after` is not later.
+        """
+        seconds = after.time - before.time
+        if seconds <= 0:
+            raise ValueError("the second snapshot must be later than the first")
+        groups = {key: each.since(before.groups.get(key)) for key, each in after.groups.items()}
+        some = list(groups.values())
+        return cls(
+            seconds=seconds,
+            operations_per_s=sum(each.operations for each in some) / seconds,
+            contributions_per_s=sum(each.aggregated for each in some) / seconds,
+            reduced_bytes_per_s=sum(each.aggregated_bytes for each in some) / seconds,
+            fallback_ratio=_ratio(sum(each.fell_back for each in some), sum(each.contributions for each in some)),
+            delay=after.delay.since(before.delay),
+            group_operations_per_s={key: each.operations / seconds for key, each in groups.items()},
+            ports={
+                port: _port_rate(before.ports.get(port, PortStats(port)), each, seconds)
+                for port, each in after.ports.items()
+            },
+        )
+
+
+def _port_rate(before: PortStats, after: PortStats, seconds: float) -> PortRate:
+    return PortRate(
+        packets_in=_since(after.received.packets, before.received.packets) / seconds,
+        bytes_in=_since(after.received.bytes, before.received.bytes) / seconds,
+        packets_out=_since(after.sent.packets, before.sent.packets) / seconds,
+        bytes_out=_since(after.sent.bytes, before.sent.bytes) / seconds,
+    )

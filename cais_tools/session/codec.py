@@ -1,0 +1,200 @@
+"""Entities with names to messages with ids, and back. Sans I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cais_tools.errors import UsageError
+from cais_tools.p4rt import p4info_pb2, p4runtime_pb2, values
+from cais_tools.p4rt.p4info import P4InfoIndex
+from cais_tools.session.entities import (
+    CloneSession,
+    CounterCell,
+    CounterData,
+    DigestConfig,
+    Entity,
+    MulticastGroup,
+    Replica,
+    TableEntry,
+    Update,
+)
+from cais_tools.session.match import decode_match, encode_match
+from cais_tools.session.values import Value, encode_value
+
+__all__ = ["decode_clone_session", "decode_multicast_group", "decode_table_entry", "encode", "encode_update"]
+
+_PRIORITY_KINDS = (
+    p4info_pb2.MatchField.TERNARY,
+    p4info_pb2.MatchField.RANGE,
+    p4info_pb2.MatchField.OPTIONAL,
+)
+
+
+def encode_update(index: P4InfoIndex, update: Update) -> p4runtime_pb2.Update:
+    return p4runtime_pb2.Update(type=update.type.name, entity=encode(index, update.entity))
+
+
+def encode(index: P4InfoIndex, entity: Entity) -> p4runtime_pb2.Entity:
+    """The message for an entity. Raises UsageError (UnknownName, a value that does not fit, a wrong priority)."""
+    match entity:
+        case TableEntry():
+            return p4runtime_pb2.Entity(table_entry=_table_entry(index, entity))
+        case CounterCell():
+            return p4runtime_pb2.Entity(counter_entry=_counter_cell(index, entity))
+        case MulticastGroup():
+            group = p4runtime_pb2.MulticastGroupEntry(multicast_group_id=entity.group_id)
+            group.replicas.extend(_replica(each) for each in sorted(entity.replicas))
+            engine = p4runtime_pb2.PacketReplicationEngineEntry(multicast_group_entry=group)
+            return p4runtime_pb2.Entity(packet_replication_engine_entry=engine)
+        case CloneSession():
+            session = p4runtime_pb2.CloneSessionEntry(
+                session_id=entity.session_id, packet_length_bytes=entity.packet_length_bytes
+            )
+            session.replicas.extend(_replica(each) for each in sorted(entity.replicas))
+            engine = p4runtime_pb2.PacketReplicationEngineEntry(clone_session_entry=session)
+            return p4runtime_pb2.Entity(packet_replication_engine_entry=engine)
+        case DigestConfig():
+            return p4runtime_pb2.Entity(digest_entry=_digest(index, entity))
+
+
+def _replica(replica: Replica) -> p4runtime_pb2.Replica:
+    # The older field, `egress_port`: every server reads it, bmv2's too.
+    return p4runtime_pb2.Replica(egress_port=replica.port, instance=replica.instance)
+
+
+def _counter_cell(index: P4InfoIndex, cell: CounterCell) -> p4runtime_pb2.CounterEntry:
+    data = p4runtime_pb2.CounterData(packet_count=cell.data.packets, byte_count=cell.data.bytes)
+    return p4runtime_pb2.CounterEntry(
+        counter_id=index.counter(cell.counter).preamble.id,
+        index=p4runtime_pb2.Index(index=cell.index),
+        data=data,
+    )
+
+
+def _digest(index: P4InfoIndex, digest: DigestConfig) -> p4runtime_pb2.DigestEntry:
+    config = p4runtime_pb2.DigestEntry.Config(
+        max_timeout_ns=digest.max_timeout_ns,
+        max_list_size=digest.max_list_size,
+        ack_timeout_ns=digest.ack_timeout_ns,
+    )
+    return p4runtime_pb2.DigestEntry(digest_id=index.digest(digest.digest).preamble.id, config=config)
+
+
+def _table_entry(index: P4InfoIndex, entry: TableEntry) -> p4runtime_pb2.TableEntry:
+    table = index.table(entry.table)
+    message = p4runtime_pb2.TableEntry(
+        table_id=table.preamble.id, priority=entry.priority, is_default_action=entry.is_default
+    )
+    _check_priority(table, entry)
+    if entry.is_default and entry.match:
+        raise UsageError(f"the default entry of {table.preamble.name} takes no match")
+    if not entry.is_default:
+        message.match.extend(_match_fields(index, table, entry))
+    if entry.action is not None:
+        message.action.action.CopyFrom(_action(index, table, entry.action, entry.params))
+    elif entry.member_id is not None:
+        message.action.action_profile_member_id = entry.member_id
+    elif entry.group_id is not None:
+        message.action.action_profile_group_id = entry.group_id
+    return message
+
+
+def _check_priority(table: p4info_pb2.Table, entry: TableEntry) -> None:
+    name = table.preamble.name
+    needed = any(each.match_type in _PRIORITY_KINDS for each in table.match_fields) and not entry.is_default
+    if needed and entry.priority <= 0:
+        raise UsageError(
+            f"an entry of {name} needs a priority of 1 or more",
+            hint="the table has ternary, range or optional keys; the bigger priority wins",
+        )
+    if not needed and entry.priority:
+        raise UsageError(
+            f"an entry of {name} takes no priority, {entry.priority} was given",
+            hint="exact keys and longest prefixes leave no choice",
+        )
+
+
+def _match_fields(index: P4InfoIndex, table: p4info_pb2.Table, entry: TableEntry) -> list[p4runtime_pb2.FieldMatch]:
+    given = {index.match_field(table, name).id: value for name, value in entry.match.items()}
+    fields: list[p4runtime_pb2.FieldMatch] = []
+    for key in table.match_fields:
+        message = encode_match(key, given.get(key.id), is_string=index.is_string(key.type_name.name))
+        if message is not None:
+            fields.append(message)
+    return fields
+
+
+def _action(
+    index: P4InfoIndex, table: p4info_pb2.Table, name: str, params: Mapping[str, Value]
+) -> p4runtime_pb2.Action:
+    action = index.action_of(table, name)
+    message = p4runtime_pb2.Action(action_id=action.preamble.id)
+    given = {index.param(action, key).id: value for key, value in params.items()}
+    for param in action.params:
+        if param.id not in given:
+            wanted = ", ".join(each.name for each in action.params)
+            raise UsageError(f"action {action.preamble.name} needs {param.name}", hint=f"its parameters: {wanted}")
+        value = given[param.id]
+        label = f"{action.preamble.name}.{param.name}"
+        if index.is_string(param.type_name.name):
+            encoded = str(value).encode()
+        else:
+            encoded = encode_value(value, param.bitwidth, label)
+        message.params.append(p4runtime_pb2.Action.Param(param_id=param.id, value=encoded))
+    return message
+
+
+def decode_table_entry(index: P4InfoIndex, message: p4runtime_pb2.TableEntry) -> TableEntry:
+    table = index.table(message.table_id)
+    keys = {key.id: key for key in table.match_fields}
+    match = {
+        keys[each.field_id].name: decode_match(each, is_string=index.is_string(keys[each.field_id].type_name.name))
+        for each in message.match
+    }
+    action, params = _decode_action(index, message.action)
+    kind = message.action.WhichOneof("type")
+    counter = None
+    if message.HasField("counter_data"):
+        counter = CounterData(message.counter_data.packet_count, message.counter_data.byte_count)
+    return TableEntry(
+        table=table.preamble.name,
+        match=match,
+        action=action,
+        params=params,
+        priority=message.priority,
+        is_default=message.is_default_action,
+        counter=counter,
+        member_id=message.action.action_profile_member_id if kind == "action_profile_member_id" else None,
+        group_id=message.action.action_profile_group_id if kind == "action_profile_group_id" else None,
+    )
+
+
+def _decode_action(index: P4InfoIndex, message: p4runtime_pb2.TableAction) -> tuple[str | None, dict[str, Value]]:
+    if message.WhichOneof("type") != "action":
+        return None, {}
+    action = index.action(message.action.action_id)
+    known = {param.id: param for param in action.params}
+    params: dict[str, Value] = {}
+    for each in message.action.params:
+        param = known[each.param_id]
+        is_string = index.is_string(param.type_name.name)
+        params[param.name] = each.value.decode() if is_string else values.decode(each.value)
+    return action.preamble.name, params
+
+
+def decode_multicast_group(message: p4runtime_pb2.MulticastGroupEntry) -> MulticastGroup:
+    return MulticastGroup(message.multicast_group_id, _replicas(message.replicas))
+
+
+def decode_clone_session(message: p4runtime_pb2.CloneSessionEntry) -> CloneSession:
+    return CloneSession(message.session_id, _replicas(message.replicas), message.packet_length_bytes)
+
+
+def _replicas(messages: Iterable[p4runtime_pb2.Replica]) -> frozenset[Replica]:
+    return frozenset(Replica(_port(each), each.instance) for each in messages)
+
+
+def _port(replica: p4runtime_pb2.Replica) -> int:
+    if replica.WhichOneof("port_kind") == "port":
+        return values.decode(replica.port)
+    return replica.egress_port

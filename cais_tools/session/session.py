@@ -1,0 +1,311 @@
+"""A session with one switch: the connection, who is primary, what is loaded, and what is written and read."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+import grpc
+
+from cais_tools.errors import CaisError, DeadlineExceeded, NotPrimary
+from cais_tools.p4rt import p4runtime_pb2
+from cais_tools.p4rt.p4info import P4InfoIndex
+from cais_tools.session import stream_messages
+from cais_tools.session.election import Election, uint128
+from cais_tools.session.errors import DeviceError, NoPipeline, SwitchRestarted, from_rpc
+from cais_tools.session.events import Event, PrimaryChanged, Reconnected, Restarted, StreamLost
+from cais_tools.session.pipeline import LoadReport, Pipeline, ProgramInfo
+from cais_tools.session.readwrite import ReadWrite
+from cais_tools.session.rpc import Rpc
+from cais_tools.session.stream import Stream
+from cais_tools.session.target import SessionOptions, Target, parse_target
+from cais_tools.session.values import Value
+
+__all__ = ["SwitchSession", "connect"]
+
+logger = logging.getLogger(__name__)
+
+_USUAL_DEVICE_IDS = (0, 1)
+
+# What nobody fetches must not grow without end; the oldest goes first.
+_MAX_EVENTS = 8192
+
+
+def connect(address: str, options: SessionOptions | None = None) -> SwitchSession:
+    """Open a session with the switch at `address` (see `parse_target`).
+
+    Raises UsageError for an address that is none, Unreachable, DeadlineExceeded, and DeviceError for a wrong device
+    id or an election id that another client uses. Where another client is primary the session opens all the same,
+    for reading; see `is_primary`.
+    """
+    session = SwitchSession(parse_target(address), options or SessionOptions())
+    try:
+        session.open()
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+class SwitchSession(ReadWrite):
+    """An open session. Made by `connect`; a context manager. Calls may come from several threads."""
+
+    def __init__(self, target: Target, options: SessionOptions) -> None:
+        self.target = target
+        self.options = options
+        self.api_version = ""
+        self.device_id = options.device_id or 0
+        self._rpc = Rpc(target, options.tls, self.device_id, options.role, options.timeout)
+        self._rpc.explain = self._explain
+        self._election = Election(self.device_id, options.role, options.election_id, take_over=options.take_over)
+        self._stream: Stream | None = None
+        self._index: P4InfoIndex | None = None
+        self._cookie: int | None = None
+        self._restarted: SwitchRestarted | None = None
+        self._events: deque[Event] = deque(maxlen=_MAX_EVENTS)
+        self._event_arrived = threading.Condition()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        self.api_version = self._rpc.capabilities()
+        if self.options.device_id is None:
+            self.device_id = self._rpc.device_id = self._election.device_id = self._find_device()
+        if not self.options.read_only:
+            self._open_stream()
+        self.refresh()
+
+    def _find_device(self) -> int:
+        """The id that has a program, else the first that the switch does not refuse (bmv2 refuses none)."""
+        possible: list[int] = []
+        for device_id in _USUAL_DEVICE_IDS:
+            self._rpc.device_id = device_id
+            try:
+                if self._rpc.get_pipeline(cookie_only=True) is not None:
+                    return device_id
+            except DeviceError as error:
+                logger.debug("device id %d: %s", device_id, error)
+            else:
+                possible.append(device_id)
+        return possible[0] if possible else _USUAL_DEVICE_IDS[0]
+
+    def close(self) -> None:
+        """End the session; nothing is left behind, and a switch that hangs does not hold it up."""
+        if self._stream is not None:
+            self._stream.close()
+        self._rpc.close()
+
+    # -- who is primary
+
+    @property
+    def is_primary(self) -> bool:
+        return self._election.primary
+
+    @property
+    def election_id(self) -> int | None:
+        return self._election.own
+
+    def _open_stream(self) -> None:
+        self._stream = Stream(
+            self._rpc.open_stream,
+            self._election,
+            on_response=self._on_response,
+            on_primary=lambda primary, reason: self._emit(PrimaryChanged(primary, reason)),
+            on_lost=lambda reason: self._emit(StreamLost(reason)),
+            on_back=self._on_back,
+        )
+        self._stream.start()
+        try:
+            failure = self._stream.wait_settled(self.options.timeout)
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"{self.target} took the stream but did not say who is primary", hint="is it a P4Runtime server?"
+            ) from None
+        if failure is not None and not self._election.is_crowded_out:
+            raise self._stream_error(failure)
+
+    def _stream_error(self, failure: grpc.RpcError) -> CaisError:
+        details = failure.details() or ""
+        if "lection id" in details:
+            return DeviceError(
+                f"election id {self.options.election_id} is taken: {details}",
+                code=failure.code().name,
+                details=details,
+                hint="choose another, or give none",
+            )
+        return from_rpc(failure, str(self.target), "open the stream")
+
+    def _require_primary(self, doing: str) -> p4runtime_pb2.Uint128:
+        """The election id to write with. Raises NotPrimary, SwitchRestarted."""
+        self._require_unchanged()
+        if self.options.read_only:
+            raise NotPrimary(f"cannot {doing}: this session is read-only", hint="connect without read_only")
+        if not self._election.primary or self._election.own is None:
+            raise NotPrimary(
+                f"cannot {doing} on {self.target}: {self._election.reason}",
+                hint="end the other client, or take over from it",
+            )
+        return uint128(self._election.own)
+
+    # -- what is loaded
+
+    @property
+    def index(self) -> P4InfoIndex:
+        """The P4Info of the loaded program. Raises NoPipeline."""
+        if self._index is None:
+            self.refresh()  # another client may have loaded one since
+        if self._index is None:
+            raise NoPipeline(
+                f"no P4 program is loaded on {self.target}", hint=f"load one: cais load --device {self.target}"
+            )
+        return self._index
+
+    @property
+    def cookie(self) -> int | None:
+        """The cookie of the pipeline that this session knows."""
+        return self._cookie
+
+    def refresh(self) -> None:
+        """Take over what is loaded now, whatever was before."""
+        config = self._rpc.get_pipeline()
+        self._restarted = None
+        self._index = P4InfoIndex(config.p4info) if config is not None and config.HasField("p4info") else None
+        self._cookie = _cookie_of(config)
+
+    def program_info(self) -> ProgramInfo | None:
+        """What is loaded now, and how many entries its tables hold; None when nothing is."""
+        config = self._rpc.get_pipeline()
+        if config is None or not config.HasField("p4info"):
+            return None
+        info = config.p4info
+        index = P4InfoIndex(info)
+        return ProgramInfo(
+            name=info.pkg_info.name,
+            arch=info.pkg_info.arch,
+            cookie=_cookie_of(config),
+            tables=len(info.tables),
+            entries=self._count_entries(index),
+        )
+
+    def _count_entries(self, index: P4InfoIndex) -> int:
+        wanted = [
+            p4runtime_pb2.Entity(table_entry=p4runtime_pb2.TableEntry(table_id=table.preamble.id))
+            for table in index.message.tables
+            if not table.is_const_table
+        ]
+        if not wanted:
+            return 0
+        entities = self._rpc.read(wanted, "count its table entries")
+        return sum(not entity.table_entry.is_default_action for entity in entities)
+
+    def load(self, pipeline: Pipeline, *, dry_run: bool = False) -> LoadReport:
+        """Load a program (VERIFY_AND_COMMIT), or with `dry_run` only let the switch verify it.
+
+        All entries, groups and counters of the old program are gone afterwards; the report says how many entries.
+        """
+        if self._restarted is not None:
+            self.refresh()
+        election_id = self._require_primary("load a program")
+        before = self.program_info()
+        self._rpc.set_pipeline(pipeline.message(), election_id, verify_only=dry_run)
+        if not dry_run:
+            self.refresh()
+        after = ProgramInfo(
+            name=pipeline.p4info.pkg_info.name,
+            arch=pipeline.p4info.pkg_info.arch,
+            cookie=pipeline.cookie,
+            tables=len(pipeline.p4info.tables),
+            entries=0,
+        )
+        return LoadReport(before, after, dry_run)
+
+    def has_loaded(self, pipeline: Pipeline) -> bool:
+        """Whether exactly this program is loaded, by cookie."""
+        return _cookie_of(self._rpc.get_pipeline(cookie_only=True)) == pipeline.cookie
+
+    def check_pipeline(self) -> None:
+        """Raises SwitchRestarted when the switch no longer has the pipeline that this session knows."""
+        self._require_unchanged()
+        if self._index is None:
+            return
+        cookie = _cookie_of(self._rpc.get_pipeline(cookie_only=True))
+        if cookie == self._cookie:
+            return
+        now = "has no program now" if cookie is None else f"runs another program now (cookie {cookie:016x})"
+        self._restarted = SwitchRestarted(
+            f"{self.target} {now}: it was restarted or loaded anew, and all entries are gone",
+            hint=f"load the program and the rules again: cais load --device {self.target}",
+        )
+        self._emit(Restarted(str(self._restarted)))
+        raise self._restarted
+
+    def _require_unchanged(self) -> None:
+        if self._restarted is not None:
+            raise self._restarted
+
+    def _explain(self, error: grpc.RpcError, doing: str) -> CaisError:
+        """The first error after a restart is a puzzle (no pipeline, not primary): look whether that is why."""
+        suspicious = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.PERMISSION_DENIED)
+        if error.code() in suspicious and self._index is not None:
+            try:
+                self.check_pipeline()
+            except SwitchRestarted as restarted:
+                return restarted
+            except CaisError:
+                logger.debug("could not ask for the cookie after %s", error.code().name)
+        return from_rpc(error, str(self.target), doing)
+
+    # -- the stream
+
+    def next_event(self, timeout: float | None = None) -> Event | None:
+        """The next event, oldest first; None when none comes within `timeout` seconds (0: look, do not wait)."""
+        with self._event_arrived:
+            self._event_arrived.wait_for(lambda: bool(self._events), timeout)
+            return self._events.popleft() if self._events else None
+
+    def send_packet(self, payload: bytes, **metadata: Value) -> None:
+        """Send a packet out through the switch (only a primary's packets are taken)."""
+        self._require_primary("send a packet")
+        request = stream_messages.packet_out(self._index, payload, metadata)
+        if self._stream is not None:
+            self._stream.send(request)
+
+    def _emit(self, event: Event) -> None:
+        with self._event_arrived:
+            self._events.append(event)
+            self._event_arrived.notify_all()
+
+    def _on_response(self, response: p4runtime_pb2.StreamMessageResponse) -> None:
+        event = stream_messages.decode_event(self._index, response)
+        if event is not None:
+            self._emit(event)
+        acknowledgement = stream_messages.acknowledge(response)
+        if acknowledgement is not None and self._stream is not None:
+            self._stream.send(acknowledgement)
+
+    def _on_back(self) -> None:
+        try:
+            self.check_pipeline()
+        except CaisError as error:
+            logger.info("after reconnecting: %s", error)
+        else:
+            self._emit(Reconnected())
+
+
+def _cookie_of(config: p4runtime_pb2.ForwardingPipelineConfig | None) -> int | None:
+    """The cookie of a pipeline; None for no pipeline or one that was loaded without."""
+    if config is None or not config.HasField("cookie"):
+        return None
+    return config.cookie.cookie
