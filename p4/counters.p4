@@ -31,25 +31,25 @@ control EgressCounters(inout standard_metadata_t standard_metadata) {
 
     // Bucket b holds queue delays from 2^(b-1) to 2^b - 1 microseconds, bucket 0 those below one, 15 the rest.
     table delay_buckets {
-        key = { standard_metadata.deq_timedelta: range; }
+        key = { standard_metadata.deq_timedelta: lpm; }
         actions = { set_bucket; }
         const default_action = set_bucket(15);
         const entries = {
             0: set_bucket(0);
             1: set_bucket(1);
-            2 .. 3: set_bucket(2);
-            4 .. 7: set_bucket(3);
-            8 .. 15: set_bucket(4);
-            16 .. 31: set_bucket(5);
-            32 .. 63: set_bucket(6);
-            64 .. 127: set_bucket(7);
-            128 .. 255: set_bucket(8);
-            256 .. 511: set_bucket(9);
-            512 .. 1023: set_bucket(10);
-            1024 .. 2047: set_bucket(11);
-            2048 .. 4095: set_bucket(12);
-            4096 .. 8191: set_bucket(13);
-            8192 .. 16383: set_bucket(14);
+            2 &&& 0xFFFFFFFE: set_bucket(2);
+            4 &&& 0xFFFFFFFC: set_bucket(3);
+            8 &&& 0xFFFFFFF8: set_bucket(4);
+            16 &&& 0xFFFFFFF0: set_bucket(5);
+            32 &&& 0xFFFFFFE0: set_bucket(6);
+            64 &&& 0xFFFFFFC0: set_bucket(7);
+            128 &&& 0xFFFFFF80: set_bucket(8);
+            256 &&& 0xFFFFFF00: set_bucket(9);
+            512 &&& 0xFFFFFE00: set_bucket(10);
+            1024 &&& 0xFFFFFC00: set_bucket(11);
+            2048 &&& 0xFFFFF800: set_bucket(12);
+            4096 &&& 0xFFFFF000: set_bucket(13);
+            8192 &&& 0xFFFFE000: set_bucket(14);
         }
     }
 
