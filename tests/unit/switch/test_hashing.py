@@ -1,0 +1,40 @@
+"""Hash algorithms against published check values (the CRC of "123456789") and worked examples."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cais_tools.switch.hashing import ALGORITHMS
+
+CHECK = b"123456789"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("crc16", 0xBB3D),
+        ("crc32", 0xCBF43926),
+        ("crcCCITT", 0x29B1),
+        ("identity", 0x3132333435363738),
+        ("xor16", 0x3132 ^ 0x3334 ^ 0x3536 ^ 0x3738 ^ 0x3900),
+        ("xor32", 0x31323334 ^ 0x35363738 ^ 0x39000000),
+    ],
+)
+def test_check_values(name: str, value: int) -> None:
+    assert ALGORITHMS[name](CHECK) == value
+
+
+def test_internet_checksum_of_an_ipv4_header() -> None:
+    header = bytes.fromhex("4500 0073 0000 4000 4011 0000 c0a8 0001 c0a8 00c7")
+    assert ALGORITHMS["csum16"](header) == 0xB861
+
+
+@given(st.binary(max_size=41))
+def test_internet_checksum_is_the_complement_of_the_sum(data: bytes) -> None:
+    padded = data + b"\0" * (len(data) % 2)
+    total = sum(int.from_bytes(padded[place : place + 2]) for place in range(0, len(padded), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    assert ALGORITHMS["csum16"](data) == total ^ 0xFFFF

@@ -1,0 +1,141 @@
+"""What cannot be executed is refused when it is loaded, by its name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cais_tools.switch.engine import Engine
+from cais_tools.switch.loader import load_program
+from cais_tools.switch.refusals import ProgramError
+from tests.unit.switch.programs import assign, compare, const, field, minimal, table
+
+Json = dict[str, Any]
+X = field("scalars", "x")
+
+
+def refused(program: Json) -> str:
+    with pytest.raises(ProgramError) as error:
+        load_program(json.dumps(program))
+    assert error.value.exit_code == 5
+    return str(error.value)
+
+
+def with_primitive(op: str, *parameters: Json, pipeline: str = "ingress") -> Json:
+    program = minimal()
+    primitive = {"op": op, "parameters": list(parameters)}
+    table(program, "t", [], {"act": ([], [primitive])}, pipeline=pipeline, default="act")
+    return program
+
+
+def test_a_program_loads() -> None:
+    program = load_program(json.dumps(minimal()))
+    assert [header.name for header in program.headers] == ["scalars", "standard_metadata", "h"]
+    assert program.standard["egress_spec"].width == 9
+
+
+@pytest.mark.parametrize("text", ["", "no json", "{", b"\xff\xfe", '{"a": 1', "[" * 100_000])
+def test_no_json(text: str | bytes) -> None:
+    with pytest.raises(ProgramError, match="no JSON") as error:
+        load_program(text)
+    assert error.value.hint is not None
+
+
+@pytest.mark.parametrize("text", ["[]", "1", "null", '"text"', "{}", '{"tables": []}'])
+def test_json_that_is_no_program(text: str) -> None:
+    with pytest.raises(ProgramError, match="no compiled bmv2 program"):
+        load_program(text)
+
+
+def test_another_architecture() -> None:
+    program = minimal()
+    program["parsers"] = [{"name": "ingress_parser"}, {"name": "egress_parser"}]
+    assert "another architecture" in refused(program)
+
+
+def test_standard_metadata_that_is_not_v1models() -> None:
+    program = minimal()
+    program["header_types"][0]["fields"] = [["ingress_port", 16, False]]
+    assert "no packet_length, instance_type" in refused(program)
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (with_primitive("launch_rocket"), "primitive launch_rocket"),
+        (
+            with_primitive("assign", X, {"type": "expression", "value": {"op": "@", "left": X, "right": X}}),
+            "operator @",
+        ),
+        (with_primitive("assign", X, field("h", "nope")), "h.nope"),
+        (with_primitive("assign", X, field("nope", "a")), "'nope'"),
+        (with_primitive("assign", const(1), X), "assignment to hexstr"),
+        (with_primitive("register_read", X, {"type": "register_array", "value": "r"}, const(0)), "register r"),
+        (with_primitive("count", {"type": "counter_array", "value": "c"}, const(0)), "counter c"),
+        (with_primitive("_jump", const(9)), "jumps to step 9"),
+        (with_primitive("recirculate", const(1)), "recirculate in ingress"),
+        (with_primitive("resubmit", const(1), pipeline="egress"), "resubmit in egress"),
+        (with_primitive("assign", X, {"type": "runtime_data", "value": 3}), "parameter 3"),
+    ],
+)
+def test_unsupported_steps_are_named(program: Json, name: str) -> None:
+    assert name in refused(program)
+
+
+def change(edit: Callable[[Json], object]) -> Json:
+    program = minimal()
+    edit(program)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (change(lambda p: p["extern_instances"].append({"name": "e", "type": "my_extern"})), "extern my_extern"),
+        (change(lambda p: p["calculations"].append({"name": "c", "algo": "md5", "input": []})), "algorithm md5"),
+        (
+            change(lambda p: p["parsers"][0]["parse_states"][0]["parser_ops"].append({"op": "leap", "parameters": []})),
+            "leap",
+        ),
+        (change(lambda p: p["parsers"][0].update(init_state="nowhere")), "state nowhere"),
+        (change(lambda p: p["pipelines"][0].update(init_table="nothing")), "goes to nothing"),
+        (change(lambda p: table(p, "t", [("fuzzy", X)], {})), "fuzzy key"),
+        (change(lambda p: table(p, "t", [], {}, type="magic")), "type magic"),
+        (change(lambda p: p["header_types"][2]["fields"].append(["odd", 3, False])), "35 bits"),
+        (change(lambda p: p["headers"][2].pop("header_type")), "malformed"),
+        (
+            change(lambda p: p["meter_arrays"].append({"name": "m", "size": 1, "type": "bytes", "rate_count": 1})),
+            "meter m",
+        ),
+    ],
+)
+def test_unsupported_parts_are_named(program: Json, name: str) -> None:
+    assert name in refused(program)
+
+
+def test_any_damage_is_a_program_error() -> None:
+    """Cut a program anywhere, or put something else in any place: it is refused or loads, but never crashes."""
+    program = minimal()
+    table(program, "t", [("exact", X)], {"act": ([], [assign(X, compare("+", X, const(1)))])}, default="act")
+    for path in _paths(program):
+        for replacement in (None, 7, "x", [], {}):
+            damaged = json.loads(json.dumps(program))
+            _put(damaged, path, replacement)
+            try:
+                Engine(load_program(json.dumps(damaged)))
+            except ProgramError:
+                continue
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] * bool(path) + [each for key, inner in items for each in _paths(inner, (*path, key))]
+
+
+def _put(value: Any, path: tuple[Any, ...], replacement: Any) -> None:
+    for key in path[:-1]:
+        value = value[key]
+    value[path[-1]] = replacement
