@@ -58,7 +58,7 @@ class Timing:
 
     timeout: float = 5.0
     first_rto: float = 0.1
-    min_rto: float = 0.025
+    min_rto: float = 0.05
     max_rto: float = 1.0
     first_window: int = 16
 

@@ -1,0 +1,21 @@
+"""The commands. Each parses its options, calls one function of the rooms below, and renders what comes back."""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run `cais` (or `cais-cli`, the same program) with the arguments of the process, and exit."""
+    from cais_tools.cli.app import app, prepare_streams
+
+    prepare_streams()
+    app(prog_name=_program_name())
+
+
+def _program_name() -> str:
+    import sys
+    from pathlib import Path
+
+    name = Path(sys.argv[0]).name
+    return name if name in ("cais", "cais-cli") else "cais"

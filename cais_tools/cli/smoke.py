@@ -1,0 +1,152 @@
+"""`cais smoke`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cais_tools.cli.options import DEFAULT_DEVICE, DeviceId, GroupId, Json, option
+from cais_tools.cli.output import emit_json, note, say
+from cais_tools.cli.parse import parse_bytes, parse_probability, parse_seconds
+from cais_tools.errors import CheckFailed, UsageError
+
+if TYPE_CHECKING:
+    from cais_tools.links.faults import FaultModel
+    from cais_tools.smoke.plan import Plan
+
+_GENERATED_STEPS = 1
+_STEPS = 100
+_RANKS = 4
+
+
+def smoke(
+    device: Annotated[
+        str | None,
+        option(envvar="CAIS_DEVICE", metavar="HOST[:PORT]", help="A switch that runs.  [default: start one]"),
+    ] = None,
+    ports: Annotated[
+        str | None,
+        option(envvar="CAIS_PORTS", metavar="LIST", help="Links to its ports, by rank: 1=veth1,2=veth2,..."),
+    ] = None,
+    device_id: DeviceId = None,
+    group_id: GroupId = 0,
+    steps: Annotated[
+        int | None,
+        option(
+            envvar="CAIS_STEPS", metavar="N", min=1, help="Rounds of all operations.  [default: 100; 1 to generate]"
+        ),
+    ] = None,
+    ranks: Annotated[
+        int | None, option(envvar="CAIS_RANKS", metavar="N", help="Ranks.  [default: 4, or one for each port]")
+    ] = None,
+    size: Annotated[str, option(envvar="CAIS_SIZE", metavar="BYTES", help="Bytes of a tensor.")] = "16KiB",
+    ops: Annotated[
+        str | None,
+        option(
+            envvar="CAIS_OPS",
+            metavar="LIST",
+            help="sum, sum-float32, max, min, product, all-gather, broadcast, reduce-scatter, reduce.  [default: all]",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, option(envvar="CAIS_SEED", metavar="N", min=0, help="Of tensors and faults.  [default: random]")
+    ] = None,
+    loss: Annotated[str, option(metavar="SHARE", help="Frames that cables lose.")] = "0%",
+    duplicate: Annotated[str, option(metavar="SHARE", help="Frames that arrive twice.")] = "0%",
+    reorder: Annotated[str, option(metavar="SHARE", help="Frames that others overtake.")] = "0%",
+    corrupt: Annotated[str, option(metavar="SHARE", help="Frames with one flipped bit, unnoticed.")] = "0%",
+    against: Annotated[Literal["gloo"] | None, option(help="Compare with torch.distributed, side by side.")] = None,
+    write: Annotated[
+        Path | None, option("--write", "-w", metavar="FILE", help="Record all frames in a pcap file.")
+    ] = None,
+    generate: Annotated[Path | None, option(metavar="FILE", help="Only write the test traffic to a pcap file.")] = None,
+    timeout: Annotated[
+        str, option(envvar="CAIS_TIMEOUT", metavar="TIME", help="How long to wait for any new result.")
+    ] = "5s",
+    json: Json = False,
+) -> None:
+    """Send random tensors through a switch, check every result.
+
+    The reference is NumPy. Without --device an embedded switch is started for the test. Faults (--loss and so on) are
+    a share of the frames, as 5% or 0.05, on every cable and in both directions.
+    """
+    from cais_tools.links import parse_ports
+
+    links = parse_ports(ports) if ports else {}
+    plan = _plan(ops, steps or (_GENERATED_STEPS if generate else _STEPS), ranks, len(links), size, seed)
+    if generate is not None:
+        _generate(generate, plan, group_id, json)
+        return
+
+    from cais_tools.cli.progress import progress_bar
+    from cais_tools.smoke.runner import run_smoke
+    from cais_tools.smoke.settings import Settings
+
+    settings = Settings(
+        plan=plan,
+        device=device or (DEFAULT_DEVICE if links else None),
+        device_id=device_id,
+        ports=links,
+        group_id=group_id,
+        faults=_faults(plan.seed, loss=loss, duplicate=duplicate, reorder=reorder, corrupt=corrupt),
+        against_gloo=against is not None,
+        write=write,
+        timeout=parse_seconds(timeout, option="--timeout"),
+    )
+    if not json:
+        note(f"seed {plan.seed}")
+    with progress_bar("smoke") as progress:
+        report = run_smoke(settings, progress)
+    if json:
+        emit_json("cais.smoke/1", report.as_dict())
+    else:
+        from cais_tools.cli.smoke_table import say_report
+
+        say_report(report)
+    if not report.passed:
+        raise typer.Exit(CheckFailed.exit_code)
+
+
+def _plan(ops: str | None, steps: int, ranks: int | None, ports: int, size: str, seed: int | None) -> Plan:
+    import secrets
+
+    from cais_tools.smoke.plan import DEFAULT_OPERATIONS, Plan, operations_named
+
+    if ports and ranks not in (None, ports):
+        raise UsageError(f"{ranks} ranks do not fit {ports} ports", hint="leave --ranks out, or name as many ports")
+    return Plan(
+        operations=operations_named(ops or ",".join(DEFAULT_OPERATIONS)),
+        steps=steps,
+        ranks=ranks or ports or _RANKS,
+        size=parse_bytes(size, option="--size"),
+        seed=secrets.randbits(32) if seed is None else seed,
+    )
+
+
+def _faults(seed: int, **shares: str) -> FaultModel:
+    from cais_tools.links.faults import FaultModel
+
+    return FaultModel(seed=seed, **{name: parse_probability(text, option=f"--{name}") for name, text in shares.items()})
+
+
+def _generate(path: Path, plan: Plan, group_id: int, json: bool) -> None:
+    from cais_tools.cli.progress import progress_bar
+    from cais_tools.session.cais import DEFAULT_SLOTS
+    from cais_tools.smoke.generate import generate
+    from cais_tools.wire import DEFAULT_LANES
+
+    with progress_bar("generate") as progress:
+        frames = generate(
+            path,
+            plan,
+            group_id=group_id,
+            lanes=DEFAULT_LANES,
+            slots=DEFAULT_SLOTS,
+            progress=lambda done: progress(done, plan.total),
+        )
+    if json:
+        emit_json("cais.generate/1", {"file": str(path), "frames": frames, "seed": plan.seed, "ranks": plan.ranks})
+        return
+    say(f"wrote {frames} frames of {plan.ranks} ranks to {path} (seed {plan.seed})")
