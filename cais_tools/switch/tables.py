@@ -118,6 +118,8 @@ class Table:
     def insert(self, match: Sequence[Match], action: TableAction, priority: int = 0) -> TableEntry:
         """Add an entry: one match for each key field, in the order of `spec.keys`. Larger `priority` wins."""
         self._check_writable()
+        if not self.spec.keys:
+            raise Invalid(f"table {self.name} has no key, and so no entries but the default one")
         if len(self._entries) >= self.spec.max_size:
             raise Exhausted(f"table {self.name} is full ({self.spec.max_size} entries)")
         return self._add(match, action, priority, is_const=False)

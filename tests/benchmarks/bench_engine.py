@@ -1,8 +1,8 @@
 """How many contributions a second the engine takes on one core, without any I/O.
 
 `python -m tests.benchmarks.bench_engine`: four ranks send sums through the shipped program; three contributions are
-added to a slot, the fourth completes it and is sent to all four. The last result is checked. `--profile` shows where time
-goes, `--source` prints the generated code.
+added to a slot, the fourth completes it and is sent to all four. The last result is checked. `--profile` shows where
+time goes, `--source` prints the generated code.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -100,6 +102,21 @@ def simple_switch(interfaces: dict[int, str], log: Path) -> Generator[str]:
         finally:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def cais_switch(ports: Mapping[int, str]) -> Generator[tuple[str, dict[int, str]]]:
+    """`cais switch` as a process of its own; yield its gRPC address and its end of each link."""
+    command = [sys.executable, "-m", "cais_tools.cli", "switch", "--json", "--grpc", "127.0.0.1:0"]
+    for port, link in ports.items():
+        command += ["--port", f"{port}={link}"]
+    with subprocess.Popen([*command, "--device-id", str(DEVICE_ID)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            ready = json.loads(process.stdout.readline())
+            yield ready["grpc"], {int(port): link for port, link in ready["ports"].items()}
+        finally:
+            process.kill()
 
 
 def wait_until_it_answers(address: str, process: subprocess.Popen[bytes]) -> None:

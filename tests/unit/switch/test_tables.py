@@ -155,6 +155,14 @@ def test_what_is_not_there_cannot_be_changed() -> None:
         subject.modify([Exact(1)], ActionCall("nothing"))
 
 
+def test_a_table_without_key_has_only_its_default_action() -> None:
+    subject = engine_with([]).tables["t"]
+    with pytest.raises(Invalid, match="no key"):
+        subject.insert([], ActionCall("nothing"))
+    subject.set_default(ActionCall("set_x", (5,)))
+    assert subject.resolve(())[1:] == ((5,), None)
+
+
 def test_a_full_table_takes_no_more() -> None:
     subject = engine_with([("exact", A)], max_size=2).tables["t"]
     put(subject, 1, Exact(1))

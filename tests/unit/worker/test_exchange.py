@@ -217,10 +217,10 @@ def test_the_owners_acknowledgement_is_checked_against_its_own_payload() -> None
 def test_only_round_trips_that_say_something_are_measured() -> None:
     rank, exchange = alone(4)
     frames = sent_by(exchange, 0.0)
-    exchange.receive([frames[1]], 0.01)
+    exchange.receive([frames[1]], 0.02)
     measured = rank.pacing.rto
-    assert measured == pytest.approx(0.03)  # RFC 6298 (2.2)
-    exchange.receive([frames[0]], 0.02)  # overtaken by a later one
+    assert measured == pytest.approx(0.06)  # RFC 6298 (2.2)
+    exchange.receive([frames[0]], 0.03)  # overtaken by a later one
     assert rank.pacing.rto == measured
     assert sent_by(exchange, 0.11) == frames[2:]
     exchange.receive(frames[2:], 0.111)  # sent twice
