@@ -114,7 +114,7 @@ def cais_switch(ports: Mapping[int, str]) -> Generator[tuple[str, dict[int, str]
         try:
             assert process.stdout is not None
             ready = json.loads(process.stdout.readline())
-            yield ready["grpc"], {int(port): link for port, link in ready["ports"].items()}
+            yield ready["grpc"], {port["port"]: port["link"] for port in ready["ports"]}
         finally:
             process.kill()
 
