@@ -33,7 +33,7 @@ WINDOWS = {"bmv2, veth": 16, "embedded, veth": 128, "embedded, cables": 128}
 @contextmanager
 def embedded_over_veth() -> Generator[Fabric]:
     with ExitStack() as stack:
-        ends = {port: stack.enter_context(veth_pair(port)) for port in PORTS}
+        ends = {port: stack.enter_context(veth_pair()) for port in PORTS}
         address, _ = stack.enter_context(cais_switch({port: pair[0] for port, pair in ends.items()}))
         links = {port: open_link(pair[1]) for port, pair in ends.items()}
         for link in links.values():

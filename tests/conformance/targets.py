@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ from tests.conformance.fabric import Fabric
 
 PORTS = (1, 2, 3, 4)
 DEVICE_ID = 1
+_VETH_NUMBERS = itertools.count()
 
 
 def skip_without_bmv2() -> None:
@@ -39,7 +41,7 @@ def skip_without_bmv2() -> None:
 def bmv2_fabric(pipeline: Pipeline, log: Path) -> Generator[Fabric]:
     """simple_switch_grpc over veth pairs; everything goes when the context ends."""
     with ExitStack() as stack:
-        hosts = {port: stack.enter_context(veth_pair(port)) for port in PORTS}
+        hosts = {port: stack.enter_context(veth_pair()) for port in PORTS}
         address = stack.enter_context(simple_switch({port: ends[0] for port, ends in hosts.items()}, log))
         links = {port: open_link(ends[1]) for port, ends in hosts.items()}
         for link in links.values():
@@ -74,9 +76,10 @@ def loaded_fabric(address: str, links: Mapping[int, Link], pipeline: Pipeline) -
 
 
 @contextmanager
-def veth_pair(port: int) -> Generator[tuple[str, str]]:
+def veth_pair() -> Generator[tuple[str, str]]:
     """A veth pair (switch's end, host's end) on which the kernel itself is silent."""
-    ends = (f"cs{os.getpid() % 100000}p{port}", f"ch{os.getpid() % 100000}p{port}")
+    number = f"{os.getpid() % 100000}n{next(_VETH_NUMBERS)}"
+    ends = (f"cs{number}", f"ch{number}")
     run("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
     try:
         for end in ends:
@@ -113,6 +116,7 @@ def cais_switch(ports: Mapping[int, str]) -> Generator[tuple[str, dict[int, str]
     with subprocess.Popen([*command, "--device-id", str(DEVICE_ID)], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
+            ready = json.loads(process.stdout.readline())
             ready = json.loads(process.stdout.readline())
             yield ready["grpc"], {port["port"]: port["link"] for port in ready["ports"]}
         finally:
