@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.bench_switches [--count 4000] [--rounds 3]
 
-Four ranks, 64 lanes, every sum checked. Needs root, `ip` and simple_switch_grpc; what is missing is left out, saying so.
+Four ranks, 64 lanes, every sum checked. Needs root, `ip`, simple_switch_grpc; what is missing is left out, saying so.
 The ratio counts, not the rate: all switches are measured in turn, several times, and the best of each is compared.
 """
 

@@ -117,7 +117,6 @@ def cais_switch(ports: Mapping[int, str]) -> Generator[tuple[str, dict[int, str]
         try:
             assert process.stdout is not None
             ready = json.loads(process.stdout.readline())
-            ready = json.loads(process.stdout.readline())
             yield ready["grpc"], {port["port"]: port["link"] for port in ready["ports"]}
         finally:
             process.kill()
