@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
+from cais_tools.switch.intervals import MAX_ENTRIES, Intervals
 from cais_tools.switch.matches import Exact, Lpm, Match, MatchKind, Range, Ternary
 from cais_tools.switch.program import KeyField
 from cais_tools.switch.refusals import Invalid
@@ -76,6 +77,9 @@ class Lookup(Generic[T]):
 
     def __init__(self, keys: Sequence[KeyField]) -> None:
         self._keys = keys
+        self._is_line = len(keys) == 1 and keys[0].kind in (MatchKind.LPM, MatchKind.RANGE)
+        self._intervals: Intervals[T] | None = None  # made anew at the first search after a change
+        self._size = 0
         self._exact = all(key.kind in (MatchKind.EXACT, MatchKind.VALID) for key in keys)
         self._by_value: dict[tuple[int, ...], T] = {}
         self._by_mask: dict[tuple[int, ...], dict[tuple[int, ...], list[tuple[_Rank, _Ranges, T]]]] = {}
@@ -83,10 +87,14 @@ class Lookup(Generic[T]):
     def clear(self) -> None:
         self._by_value.clear()
         self._by_mask.clear()
+        self._intervals = None
+        self._size = 0
 
     def add(self, match: tuple[Match, ...], entry: T, rank: tuple[int, int]) -> None:
         """`match` is normalised; `rank` is (priority, minus the order of insertion)."""
         masks, values, ranges, prefix = self._place(match)
+        self._intervals = None
+        self._size += 1
         if self._exact:
             self._by_value[values] = entry
             return
@@ -96,6 +104,8 @@ class Lookup(Generic[T]):
 
     def remove(self, match: tuple[Match, ...], entry: T) -> None:
         masks, values, _, _ = self._place(match)
+        self._intervals = None
+        self._size -= 1
         if self._exact:
             del self._by_value[values]
             return
@@ -109,6 +119,10 @@ class Lookup(Generic[T]):
     def find(self, key: tuple[int, ...]) -> T | None:
         if self._exact:
             return self._by_value.get(key)
+        if self._is_line and self._size <= MAX_ENTRIES:
+            if self._intervals is None:
+                self._intervals = self._cut()
+            return self._intervals.find(key[0])
         best: tuple[_Rank, T] | None = None
         for masks, group in self._by_mask.items():
             masked = tuple(value & mask for value, mask in zip(key, masks, strict=True))
@@ -119,6 +133,18 @@ class Lookup(Generic[T]):
                     best = rank, entry
                     break
         return None if best is None else best[1]
+
+    def _cut(self) -> Intervals[T]:
+        """The entries of a table with one prefix or range as intervals."""
+        full = (1 << self._keys[0].width) - 1
+        pieces: list[tuple[_Rank, int, int, T]] = []
+        for (mask,), group in self._by_mask.items():
+            for (value,), bucket in group.items():
+                for rank, ranges, entry in bucket:
+                    low, high = ranges[0][1:] if ranges else (value, value | (full ^ mask))
+                    pieces.append((rank, low, high, entry))
+        pieces.sort(key=lambda piece: piece[0], reverse=True)
+        return Intervals(piece[1:] for piece in pieces)
 
     def _place(self, match: tuple[Match, ...]) -> tuple[tuple[int, ...], tuple[int, ...], _Ranges, int]:
         masks: list[int] = []

@@ -97,6 +97,40 @@ def test_random_lookups_agree_with_a_plain_scan() -> None:
         assert found(subject, a, b) == (-max(hits)[1] if hits else None)
 
 
+@pytest.mark.parametrize("size", [10, 60, 100])
+@pytest.mark.parametrize("kind", ["lpm", "range"])
+def test_prefixes_and_ranges_alone_agree_with_a_plain_scan(kind: str, size: int) -> None:
+    rng = random.Random(size)
+    subject = engine_with([(kind, A)], max_size=1000).tables["t"]
+    entries: dict[int, tuple[Lpm | Range, int]] = {}
+    for number in range(size):
+        length = rng.randint(0, 8)
+        prefix = Lpm(rng.getrandbits(8) & (0xFF00 >> length), length)
+        low, high = sorted((rng.getrandbits(8), rng.getrandbits(8)))
+        match, priority = (prefix, 0) if kind == "lpm" else (Range(low, high), rng.randint(1, 3))
+        if (match, priority) not in entries.values():
+            entries[number] = match, priority
+            put(subject, number, match, priority=priority)
+        if number % 7 == 3 and number in entries:
+            found(subject, 1)
+            match, priority = entries.pop(number)
+            subject.delete([match], priority)
+
+    def wins(number: int) -> tuple[int, int]:
+        match, priority = entries[number]
+        return (match.prefix_len if isinstance(match, Lpm) else priority), -number
+
+    for key in range(256):
+        hits = [number for number, (match, _) in entries.items() if _covers(match, key)]
+        assert found(subject, key) == max(hits, key=wins, default=None)
+
+
+def _covers(match: Lpm | Range, key: int) -> bool:
+    if isinstance(match, Range):
+        return match.low <= key <= match.high
+    return key >> (8 - match.prefix_len) == match.value >> (8 - match.prefix_len)
+
+
 def test_changes_are_seen_at_once() -> None:
     subject = engine_with([("exact", A)]).tables["t"]
     assert found(subject, 1) is None
