@@ -17,7 +17,7 @@ def open_session(
 ) -> SwitchSession:
     """Connect. What only reads needs no primary role, and disturbs nobody who has it."""
     seconds = parse_seconds(timeout, option="--timeout")
-    from cais_tools.session import SessionOptions
-    from cais_tools.smoke.device import open_device
+    from cais_tools.session import SessionOptions, connect
 
-    return open_device(device, device_id, SessionOptions(take_over=take_over, read_only=read_only, timeout=seconds))
+    options = SessionOptions(device_id=device_id, take_over=take_over, read_only=read_only, timeout=seconds)
+    return connect(device, options)

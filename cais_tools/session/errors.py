@@ -2,6 +2,7 @@
 
     Refused                          5
     ├── DeviceError                  5   the switch refused a call: code, details
+    │   ├── WrongDevice              5   the switch has no device with our id
     │   └── BatchFailed              5   some updates of a batch failed: one verdict each
     └── NoPipeline                   5   no P4 program is loaded
     Unreachable                      3
@@ -18,7 +19,16 @@ import grpc
 from cais_tools.errors import CaisError, DeadlineExceeded, NotPrimary, Refused, Unreachable
 from cais_tools.session.verdicts import Verdict
 
-__all__ = ["BatchFailed", "DeviceError", "NoPipeline", "SwitchRestarted", "from_rpc", "refused", "unreachable"]
+__all__ = [
+    "BatchFailed",
+    "DeviceError",
+    "NoPipeline",
+    "SwitchRestarted",
+    "WrongDevice",
+    "from_rpc",
+    "refused",
+    "unreachable",
+]
 
 
 class DeviceError(Refused):
@@ -28,6 +38,10 @@ class DeviceError(Refused):
         super().__init__(message, hint=hint)
         self.code = code
         self.details = details
+
+
+class WrongDevice(DeviceError):
+    """The switch has no device with the id that was given."""
 
 
 class BatchFailed(DeviceError):
@@ -69,7 +83,7 @@ def from_rpc(error: grpc.RpcError, where: str, doing: str) -> CaisError:
     if code is grpc.StatusCode.FAILED_PRECONDITION and "ipeline" in details:
         return NoPipeline(f"no P4 program is loaded on {where}", hint="load one: cais load --device " + where)
     if "assign device" in details or (code is grpc.StatusCode.NOT_FOUND and "device" in details.lower()):
-        return DeviceError(
+        return WrongDevice(
             f"{where} has no device with this id: {details}",
             code=name,
             details=details,

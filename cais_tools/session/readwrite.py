@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from cais_tools.p4rt import p4runtime_pb2
 from cais_tools.p4rt.p4info import P4InfoIndex
 from cais_tools.session import codec
+from cais_tools.session.data import Data, decode_data
 from cais_tools.session.entities import (
     CloneSession,
     CounterCell,
@@ -20,7 +21,7 @@ from cais_tools.session.entities import (
     Update,
     UpdateType,
 )
-from cais_tools.session.errors import BatchFailed
+from cais_tools.session.errors import BatchFailed, DeviceError
 from cais_tools.session.rpc import Rpc
 from cais_tools.session.verdicts import Verdict
 
@@ -189,6 +190,23 @@ class ReadWrite(abc.ABC):
                 entry = each.counter_entry
                 found[names[entry.counter_id]][entry.index.index] = _counter_data(entry.data)
         return found
+
+    def read_register(self, name: str, cells: Iterable[int] | None = None) -> dict[int, Data]:
+        """Cells of a register by index: those asked for, or all. Raises DeviceError where the switch cannot tell."""
+        register_id = self.index.register(name).preamble.id
+        wanted = [
+            p4runtime_pb2.RegisterEntry(register_id=register_id, index=p4runtime_pb2.Index(index=cell))
+            for cell in cells or ()
+        ]
+        if cells is None:
+            wanted = [p4runtime_pb2.RegisterEntry(register_id=register_id)]
+        try:
+            entities = self._read([p4runtime_pb2.Entity(register_entry=each) for each in wanted], f"read {name}")
+        except DeviceError as error:
+            if error.code == "UNIMPLEMENTED":
+                error.hint = "this switch shows no registers over P4Runtime (bmv2 does not); the embedded switch does"
+            raise
+        return {each.register_entry.index.index: decode_data(each.register_entry.data) for each in entities}
 
     def clear_counter(self, name: str, cells: Iterable[int]) -> None:
         self.modify(*(CounterCell(name, cell, CounterData()) for cell in cells))

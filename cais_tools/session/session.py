@@ -15,7 +15,7 @@ from cais_tools.p4rt import p4runtime_pb2
 from cais_tools.p4rt.p4info import P4InfoIndex
 from cais_tools.session import stream_messages
 from cais_tools.session.election import Election, uint128
-from cais_tools.session.errors import DeviceError, NoPipeline, SwitchRestarted, from_rpc
+from cais_tools.session.errors import DeviceError, NoPipeline, SwitchRestarted, WrongDevice, from_rpc
 from cais_tools.session.events import Event, PrimaryChanged, Reconnected, Restarted, StreamLost
 from cais_tools.session.pipeline import LoadReport, Pipeline, ProgramInfo
 from cais_tools.session.readwrite import ReadWrite
@@ -60,8 +60,9 @@ class SwitchSession(ReadWrite):
         self.device_id = options.device_id or 0
         self._rpc = Rpc(target, options.tls, self.device_id, options.role, options.timeout)
         self._rpc.explain = self._explain
-        self._election = Election(self.device_id, options.role, options.election_id, take_over=options.take_over)
+        self._election = self._new_election()
         self._stream: Stream | None = None
+        self._untried_ids: list[int] = []  # device ids that the switch may have instead of ours
         self._index: P4InfoIndex | None = None
         self._cookie: int | None = None
         self._restarted: SwitchRestarted | None = None
@@ -81,25 +82,50 @@ class SwitchSession(ReadWrite):
 
     def open(self) -> None:
         self.api_version = self._rpc.capabilities()
-        if self.options.device_id is None:
-            self.device_id = self._rpc.device_id = self._election.device_id = self._find_device()
-        if not self.options.read_only:
-            self._open_stream()
-        self.refresh()
+        given = self.options.device_id
+        self._untried_ids = self._possible_device_ids() if given is None else [given]
+        self._attach_next()
 
-    def _find_device(self) -> int:
-        """The id that has a program, else the first that the switch does not refuse (bmv2 refuses none)."""
+    def _possible_device_ids(self) -> list[int]:
+        """The id that has a program, else all that the switch does not refuse.
+
+        bmv2 refuses none before a load, and one that it refuses a program looks loaded afterwards. So the search for
+        a program begins with bmv2's own default, and what is tried first without one is the other.
+        """
         possible: list[int] = []
         for device_id in _USUAL_DEVICE_IDS:
             self._rpc.device_id = device_id
             try:
                 if self._rpc.get_pipeline(cookie_only=True) is not None:
-                    return device_id
+                    return [device_id]
             except DeviceError as error:
                 logger.debug("device id %d: %s", device_id, error)
             else:
                 possible.append(device_id)
-        return possible[0] if possible else _USUAL_DEVICE_IDS[0]
+        return possible[::-1] or list(_USUAL_DEVICE_IDS[:1])
+
+    def _attach_next(self) -> None:
+        """Attach to the first device of those left to try that the switch admits to."""
+        while True:
+            try:
+                return self._attach(self._untried_ids.pop(0))
+            except WrongDevice:
+                if not self._untried_ids:
+                    raise
+
+    def _attach(self, device_id: int) -> None:
+        """Open the stream to a device, in place of any other, and take in what it runs."""
+        if self._stream is not None:
+            self._stream.close()
+        self.device_id = self._rpc.device_id = device_id
+        self._election = self._new_election()
+        if not self.options.read_only:
+            self._open_stream()
+        self.refresh()
+
+    def _new_election(self) -> Election:
+        options = self.options
+        return Election(self.device_id, options.role, options.election_id, take_over=options.take_over)
 
     def close(self) -> None:
         """End the session; nothing is left behind, and a switch that hangs does not hold it up."""
@@ -219,7 +245,13 @@ class SwitchSession(ReadWrite):
             self.refresh()
         election_id = self._require_primary("load a program")
         before = self.program_info()
-        self._rpc.set_pipeline(pipeline.message(), election_id, verify_only=dry_run)
+        try:
+            self._rpc.set_pipeline(pipeline.message(), election_id, verify_only=dry_run)
+        except WrongDevice:
+            if not self._untried_ids:
+                raise
+            self._attach_next()
+            return self.load(pipeline, dry_run=dry_run)
         if not dry_run:
             self.refresh()
         after = ProgramInfo(

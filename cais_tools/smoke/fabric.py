@@ -14,10 +14,9 @@ from cais_tools.links import Link, open_link
 from cais_tools.links.cable import Cable
 from cais_tools.links.faults import FaultyLink
 from cais_tools.links.pcap import PcapWriter, RecordingLink
-from cais_tools.session import SessionOptions, SwitchSession, load_shipped
+from cais_tools.session import SessionOptions, SwitchSession, connect, load_shipped
 from cais_tools.session.cais import CaisSwitch
 from cais_tools.smoke.collective import rules_for
-from cais_tools.smoke.device import open_device
 from cais_tools.smoke.process import SwitchProcess
 from cais_tools.smoke.settings import Settings
 from cais_tools.smoke.trace import TraceLink
@@ -107,10 +106,10 @@ def open_fabric(settings: Settings) -> Generator[Fabric]:
         writer = stack.enter_context(PcapWriter(settings.write)) if settings.write else None
         if settings.device is None:
             address, links, look = _start(settings, stack)
-            session = stack.enter_context(open_device(address, None, SessionOptions()))
+            session = stack.enter_context(connect(address))
         else:
             links = {port: _closing(open_link(spec), stack) for port, spec in settings.ports.items()}
-            session = stack.enter_context(open_device(settings.device, settings.device_id, SessionOptions()))
+            session = stack.enter_context(connect(settings.device, SessionOptions(device_id=settings.device_id)))
             address, look = str(session.target), _asking(session)
         switch = _cais(session)
         faulty = [

@@ -35,6 +35,8 @@ class Behaviour:
     mute: bool = False
     clings: bool = False
     device_id: int = 0
+    checks_device_late: bool = False
+    """A wrong device id shows only when a program is loaded, as on bmv2."""
 
 
 @dataclass
@@ -129,7 +131,7 @@ class FakeSwitch(p4runtime_pb2_grpc.P4RuntimeServicer):
             election_id = 0
         with self._lock:
             others = [each for each in self._clients if each is not client]
-            if update.device_id != self.behaviour.device_id:
+            if update.device_id != self.behaviour.device_id and not self.behaviour.checks_device_late:
                 self._abort(client, grpc.StatusCode.NOT_FOUND, "no such device")
                 return
             if election_id is not None and any(each.election_id == election_id for each in others):
@@ -192,6 +194,8 @@ class FakeSwitch(p4runtime_pb2_grpc.P4RuntimeServicer):
 
     def SetForwardingPipelineConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
         self._check(request, context)
+        if request.device_id != self.behaviour.device_id:
+            context.abort(grpc.StatusCode.UNKNOWN, "Error when trying to assign device")
         if request.action == request.VERIFY_AND_COMMIT:
             self.config = request.config
             self.entities, self.counters = {}, {}

@@ -13,8 +13,9 @@ import grpc
 import pytest
 
 from cais_tools.errors import DeadlineExceeded, NotPrimary, Unreachable, UsageError
-from cais_tools.session import DeviceError, MulticastGroup, SessionOptions, SwitchSession, Tls, connect
+from cais_tools.session import DeviceError, MulticastGroup, Pipeline, SessionOptions, SwitchSession, Tls, connect
 from cais_tools.session.events import PrimaryChanged
+from tests.unit.session.demo import demo_index
 from tests.unit.session.fake_switch import FakeSwitch
 
 QUICK = SessionOptions(timeout=1.0)
@@ -75,6 +76,15 @@ def test_a_wrong_device_id(fake: FakeSwitch) -> None:
     with pytest.raises(DeviceError, match="has no device with this id") as error:
         connect(fake.address, SessionOptions(device_id=7))
     assert (error.value.exit_code, error.value.code) == (5, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("device_id", [0, 1])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_device_id_that_is_not_given_is_found(fake: FakeSwitch, device_id: int, late: bool) -> None:
+    fake.behaviour.device_id, fake.behaviour.checks_device_late = device_id, late
+    with connect(fake.address, QUICK) as session:
+        session.load(Pipeline(b"{}", demo_index()))
+        assert (session.device_id, session.is_primary) == (device_id, True)
 
 
 def test_an_election_id_that_is_taken(fake: FakeSwitch) -> None:
