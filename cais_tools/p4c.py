@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from cais_tools.errors import CheckFailed
 
@@ -76,9 +76,10 @@ def build(source: Path, output: Path, defines: Mapping[str, str]) -> Build:
 def without_source_info(node: Any) -> Any:
     """Return bmv2 JSON without the source positions, which change with every comment."""
     if isinstance(node, dict):
-        return {key: without_source_info(value) for key, value in node.items() if key != "source_info"}
+        members = cast(dict[str, Any], node).items()
+        return {key: without_source_info(value) for key, value in members if key != "source_info"}
     if isinstance(node, list):
-        return [without_source_info(item) for item in node]
+        return [without_source_info(item) for item in cast(list[Any], node)]
     return node
 
 

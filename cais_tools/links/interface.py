@@ -52,14 +52,14 @@ class Interface:
     def send(self, frames: Sequence[bytes]) -> int:
         if not frames:
             return 0
-        lengths = np.fromiter(map(len, frames), np.intp, len(frames))
+        lengths = np.array([len(frame) for frame in frames], np.intp)
         data = np.frombuffer(b"".join(frames) or b"\0", np.uint8)
         return self._send(data, np.cumsum(lengths) - lengths, lengths)
 
     def send_matrix(self, frames: NDArray[np.uint8]) -> int:
         count, length = frames.shape
-        matrix = np.ascontiguousarray(frames)
-        return self._send(matrix, np.arange(count) * length, np.full(count, length, np.intp))
+        matrix: NDArray[np.uint8] = np.ascontiguousarray(frames)
+        return self._send(matrix, np.arange(0, count * length, length, np.intp), np.array([length] * count, np.intp))
 
     def _send(self, data: NDArray[np.uint8], offsets: NDArray[np.intp], lengths: NDArray[np.intp]) -> int:
         done, count = 0, len(offsets)

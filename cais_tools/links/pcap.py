@@ -48,6 +48,8 @@ class PcapWriter:
         with self._lock:
             if not self._file.closed:
                 self._file.write(b"".join(parts))
+                # For whoever looks into the file while it is written.
+                self._file.flush()
 
     def close(self) -> None:
         with self._lock:

@@ -18,6 +18,9 @@ __all__ = ["P4InfoIndex", "UnknownName", "parse_p4info"]
 logger = logging.getLogger(__name__)
 
 
+_LONGEST_WORDS = 160
+
+
 class UnknownName(UsageError):
     """A name (or id) that P4Info does not have, or that is the end of several names."""
 
@@ -85,7 +88,9 @@ def _parse_binary(data: bytes, source: str) -> p4info_pb2.P4Info:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    """What went wrong, without the file itself, which protobuf quotes in full where it is all on one line."""
+    words = " ".join(str(error).split())
+    return words if len(words) <= _LONGEST_WORDS else f"... {words[-_LONGEST_WORDS:]}"
 
 
 class _Catalogue:
