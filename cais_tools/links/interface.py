@@ -57,9 +57,8 @@ class Interface:
         return self._send(data, np.cumsum(lengths) - lengths, lengths)
 
     def send_matrix(self, frames: NDArray[np.uint8]) -> int:
-        count, length = frames.shape
-        matrix: NDArray[np.uint8] = np.ascontiguousarray(frames)
-        return self._send(matrix, np.arange(0, count * length, length, np.intp), np.array([length] * count, np.intp))
+        lengths = np.array([frames.shape[1]] * len(frames), np.intp)
+        return self._send(np.ascontiguousarray(frames), np.cumsum(lengths) - lengths, lengths)
 
     def _send(self, data: NDArray[np.uint8], offsets: NDArray[np.intp], lengths: NDArray[np.intp]) -> int:
         done, count = 0, len(offsets)

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from cais_tools.errors import Refused, UsageError
+from cais_tools.links.forwarding import ForwardingLink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -95,35 +96,15 @@ def _byte_order_and_unit(path: Path, data: bytes) -> tuple[str, int]:
     raise Refused(f"{path} is no pcap file of Ethernet frames", hint="pcapng: convert it with editcap -F pcap")
 
 
-class RecordingLink:
+class RecordingLink(ForwardingLink):
     """A link that writes the frames it sends and receives into a pcap file (which stays open when it is closed)."""
 
     def __init__(self, link: Link, writer: PcapWriter) -> None:
-        self._link = link
+        super().__init__(link)
         self._writer = writer
 
-    @property
-    def name(self) -> str:
-        return self._link.name
+    def _sent(self, frames: Sequence[bytes] | NDArray[np.uint8]) -> None:
+        self._writer.write(bytes(frame) for frame in frames)
 
-    def fileno(self) -> int:
-        return self._link.fileno()
-
-    def send(self, frames: Sequence[bytes]) -> int:
-        taken = self._link.send(frames)
-        self._writer.write(frames[:taken])
-        return taken
-
-    def send_matrix(self, frames: NDArray[np.uint8]) -> int:
-        taken = self._link.send_matrix(frames)
-        self._writer.write(row.tobytes() for row in frames[:taken])
-        return taken
-
-    def recv(self) -> list[bytes]:
-        frames = self._link.recv()
-        if frames:
-            self._writer.write(frames)
-        return frames
-
-    def close(self) -> None:
-        self._link.close()
+    def _received(self, frames: list[bytes]) -> None:
+        self._writer.write(frames)
