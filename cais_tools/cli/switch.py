@@ -1,20 +1,27 @@
-"""`cais switch`."""
+"""`cais switch`: runs the embedded switch, or what its sub-commands do with one that runs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cais_tools.cli import inspect
 from cais_tools.cli.options import Json, option
 from cais_tools.cli.output import emit_json, note, say
 from cais_tools.errors import UsageError
 
 if TYPE_CHECKING:
-    from cais_tools.switch.embedded import EmbeddedSwitch
+    import threading
+    from collections.abc import Callable
+
+    from cais_tools.switch.embedded import EmbeddedSwitch, Tls
+    from cais_tools.switch.tracing import PassTrace
 
 
 def switch(
+    ctx: typer.Context,
     grpc: Annotated[
         str, option(envvar="CAIS_GRPC", metavar="HOST:PORT", help="Where the P4Runtime server listens.")
     ] = "127.0.0.1:9559",
@@ -22,13 +29,37 @@ def switch(
         list[str] | None,
         option("--port", "-p", metavar="N=LINK", help="1=veth1 or 1=cable:LOCAL:PEER (UDP); may be repeated."),
     ] = None,
-    device_id: Annotated[int, option(envvar="CAIS_DEVICE_ID", metavar="N", min=1, help="P4Runtime device id.")] = 1,
+    device_id: Annotated[
+        int | None,
+        option(envvar="CAIS_DEVICE_ID", metavar="N", min=0, help="P4Runtime device id; 1, or 0 with --profile bmv2."),
+    ] = None,
     queue_depth: Annotated[
         int, option(envvar="CAIS_QUEUE_DEPTH", metavar="N", min=1, help="Packets that a port's queue holds.")
     ] = 1024,
     log_packets: Annotated[bool, option("--log-packets", help="Log every packet on stderr.")] = False,
+    trace: Annotated[
+        bool, option("--trace", help="Say on stdout what happens to every packet; with --json one document a pass.")
+    ] = False,
+    record: Annotated[
+        Path | None,
+        option(envvar="CAIS_RECORD", metavar="FILE.pcap", help="Write what passes each port into FILE-portN.pcap."),
+    ] = None,
+    profile: Annotated[
+        Literal["spec", "bmv2"],
+        option(envvar="CAIS_PROFILE", help="Answer as the P4Runtime specification, or as simple_switch_grpc."),
+    ] = "spec",
+    tls_cert: Annotated[
+        Path | None, option(envvar="CAIS_TLS_CERT", metavar="FILE", help="Serve TLS with this certificate (PEM).")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, option(envvar="CAIS_TLS_KEY", metavar="FILE", help="The certificate's private key (PEM).")
+    ] = None,
+    tls_client_ca: Annotated[
+        Path | None,
+        option(envvar="CAIS_TLS_CLIENT_CA", metavar="FILE", help="Let in only clients with a certificate of this CA."),
+    ] = None,
     insecure: Annotated[
-        bool, option("--insecure", help="Listen beyond loopback, though anybody could program the switch.")
+        bool, option("--insecure", help="Listen beyond loopback without TLS: anybody could program the switch.")
     ] = False,
     parent: Annotated[int | None, option(hidden=True, help="End with this process.")] = None,
     json: Json = False,
@@ -37,7 +68,10 @@ def switch(
 
     It serves P4Runtime and moves packets between its ports: network interfaces, or cables over UDP on 127.0.0.1.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     import signal
+    import threading
 
     from cais_tools.links import parse_ports
     from cais_tools.switch.embedded import SwitchConfig, run_switch
@@ -49,6 +83,9 @@ def switch(
 
         end_with_parent(parent)
     _log_to_stderr(log_packets)
+    if device_id is None:
+        device_id = 0 if profile == "bmv2" else 1
+    stop = threading.Event()
     config = SwitchConfig(
         grpc_address=grpc,
         ports=parse_ports(",".join(port)),
@@ -56,25 +93,61 @@ def switch(
         queue_depth=queue_depth,
         log_packets=log_packets,
         insecure=insecure,
+        tls=_tls(tls_cert, tls_key, tls_client_ca),
+        profile=profile,
+        on_trace=_tracer(stop, json) if trace else None,
+        record=record,
     )
 
-    received = run_switch(config, ready=lambda running: _say_ready(running, device_id, json))
+    received = run_switch(config, ready=lambda running: _say_ready(running, config.device_id, json), stop=stop)
+    if stop.is_set() and received is None:
+        raise BrokenPipeError
     if received is not None:
         if not json:
             note("stopped")
         raise typer.Exit(128 + signal.Signals(received))
 
 
+def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> Tls | None:
+    from cais_tools.switch.embedded import Tls
+
+    if cert is None and key is None and client_ca is None:
+        return None
+    if cert is None or key is None:
+        raise UsageError("TLS needs both --tls-cert and --tls-key", hint="--tls-client-ca comes on top of them")
+    return Tls(cert, key, client_ca)
+
+
+def _tracer(stop: threading.Event, json: bool) -> Callable[[PassTrace], None]:
+    """Says what happened to packets; when nobody reads it any more, the switch ends."""
+    import sys
+
+    from cais_tools.switch.tracing import text_of
+
+    def tell(trace: PassTrace) -> None:
+        try:
+            if json:
+                emit_json("cais.trace/1", trace.as_dict())
+            else:
+                say(text_of(trace))
+                sys.stdout.flush()
+        except BrokenPipeError:
+            stop.set()
+
+    return tell
+
+
 def _say_ready(running: EmbeddedSwitch, device_id: int, json: bool) -> None:
+    """Say where the switch listens; at once, for whoever started it may read this from a pipe."""
+    import sys
+
     if json:
         ports = [{"port": number, "link": link} for number, link in running.ports.items()]
         emit_json("cais.switch/1", {"grpc": running.address, "device_id": device_id, "ports": ports})
-        return
-    for number, link in running.ports.items():
-        say(f"port {number}: {link}")
-    say(f"ready: P4Runtime on {running.address}, device id {device_id}")
-    import sys
-
+    else:
+        for number, link in running.ports.items():
+            say(f"port {number}: {link}")
+        say(f"ready: P4Runtime on {running.address}, device id {device_id}")
     sys.stdout.flush()
 
 
@@ -86,3 +159,7 @@ def _log_to_stderr(log_packets: bool) -> None:
         format="%(asctime)s.%(msecs)03d %(levelname)-7s %(message)s",
         datefmt="%H:%M:%S",
     )
+
+
+app = typer.Typer(invoke_without_command=True, callback=switch, rich_markup_mode=None)
+app.command("inspect")(inspect.inspect)

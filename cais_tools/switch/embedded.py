@@ -7,19 +7,21 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from cais_tools.errors import UsageError
 from cais_tools.links import open_link
 from cais_tools.switch.device import Device
 from cais_tools.switch.ports import PortStats
-from cais_tools.switch.server import P4RuntimeServer
+from cais_tools.switch.server import Bmv2Profile, Limits, P4RuntimeServer, Profile, Tls
 
 if TYPE_CHECKING:
     from cais_tools.links import Link
+    from cais_tools.switch.tracing import PassTrace
 
-__all__ = ["EmbeddedSwitch", "SwitchConfig", "run_switch"]
+__all__ = ["EmbeddedSwitch", "SwitchConfig", "Tls", "run_switch"]
 
 # Ports have 9 bits, and 511 means "drop".
 _HIGHEST_PORT = 510
@@ -29,7 +31,10 @@ _HIGHEST_PORT = 510
 class SwitchConfig:
     """What a switch is made of.
 
-    `grpc_address` is HOST:PORT, port 0 for any free one; beyond loopback only with `insecure`. `ports` are links as
+    `grpc_address` is HOST:PORT, port 0 for any free one; beyond loopback only with `tls` or `insecure`. `profile`: who
+    the P4Runtime server answers like, the specification or bmv2's simple_switch_grpc (whose device id is usually 0,
+    which the specification does not allow). `on_trace` is told about every pass of every packet (`Device`); `record`
+    FILE.pcap writes what goes through each port N, both ways, into FILE-portN.pcap. `ports` are links as
     `links.open_link` takes them, by port number (1 to 510). Frames for `cpu_port` are packet-ins, and packet-outs come
     from there. `queue_depth` is in packets, for each port.
     """
@@ -40,12 +45,18 @@ class SwitchConfig:
     cpu_port: int = _HIGHEST_PORT
     queue_depth: int = 1024
     log_packets: bool = False
+    on_trace: Callable[[PassTrace], None] | None = None
+    record: Path | None = None
     insecure: bool = False
+    tls: Tls | None = None
+    profile: Literal["spec", "bmv2"] = "spec"
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         """Raises UsageError for what cannot be."""
-        if not 0 < self.device_id < 1 << 64:
-            raise UsageError(f"device id {self.device_id} is not possible: ids start at 1")
+        lowest = 0 if self.profile == "bmv2" else 1
+        if not lowest <= self.device_id < 1 << 64:
+            raise UsageError(f"device id {self.device_id} is not possible: ids start at {lowest}")
         if self.queue_depth < 1:
             raise UsageError(f"a queue of {self.queue_depth} packets holds nothing")
         if not 0 < self.cpu_port <= _HIGHEST_PORT:
@@ -75,16 +86,22 @@ class EmbeddedSwitch:
         links: dict[int, Link] = {}
         with contextlib.ExitStack() as stack:
             for number, spec in config.ports.items():
-                links[number] = open_link(spec)
-                stack.callback(links[number].close)
+                links[number] = _open(number, spec, config.record, stack)
             device = Device(
                 links,
                 cpu_port=config.cpu_port,
                 queue_depth=config.queue_depth,
                 log_packets=config.log_packets,
+                on_trace=config.on_trace,
             )
             server = P4RuntimeServer(
-                device, address=config.grpc_address, device_id=config.device_id, insecure=config.insecure
+                device,
+                address=config.grpc_address,
+                device_id=config.device_id,
+                insecure=config.insecure,
+                tls=config.tls,
+                profile=Bmv2Profile(config.device_id) if config.profile == "bmv2" else Profile(),
+                limits=config.limits,
             )
             device.start()
             stack.callback(device.stop)
@@ -127,6 +144,17 @@ class EmbeddedSwitch:
 
     def stats(self) -> dict[int, PortStats]:
         return self.device.stats()
+
+
+def _open(number: int, spec: str, record: Path | None, stack: contextlib.ExitStack) -> Link:
+    link = open_link(spec)
+    stack.callback(link.close)
+    if record is None:
+        return link
+    from cais_tools.links.pcap import PcapWriter, RecordingLink
+
+    writer = stack.enter_context(PcapWriter(record.with_name(f"{record.stem}-port{number}{record.suffix}")))
+    return RecordingLink(link, writer)
 
 
 def run_switch(

@@ -91,14 +91,15 @@ def veth_pair() -> Generator[tuple[str, str]]:
 
 
 @contextmanager
-def simple_switch(interfaces: dict[int, str], log: Path) -> Generator[str]:
-    """Yield the gRPC address of a bmv2 that is ready."""
+def simple_switch(interfaces: dict[int, str], log: Path, *options: str) -> Generator[str]:
+    """Yield the gRPC address of a bmv2 that is ready; `options` are simple_switch_grpc's own."""
     address = f"127.0.0.1:{free_tcp_port()}"
     command = ["simple_switch_grpc", "--no-p4", "--device-id", str(DEVICE_ID)]
     for port, interface in interfaces.items():
         command += ["-i", f"{port}@{interface}"]
+    command += ["--", "--grpc-server-addr", address, *options]
     with log.open("w") as output:
-        process = subprocess.Popen([*command, "--", "--grpc-server-addr", address], stdout=output, stderr=output)
+        process = subprocess.Popen(command, stdout=output, stderr=output)
         try:
             wait_until_it_answers(address, process)
             yield address

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
 from cais_tools.switch.server.status import P4Error, invalid
 
-__all__ = ["Arbitration", "ElectionId", "Notification", "election_id_of", "role_name"]
+__all__ = ["Arbitration", "ElectionId", "Electorate", "Notification", "election_id_of", "role_name"]
 
 ElectionId = int
 Notification = tuple[object, p4runtime_pb2.StreamMessageResponse]
@@ -28,6 +29,30 @@ def describe(election_id: ElectionId | None) -> str:
 def role_name(name: str, number: int) -> str:
     """A role's key. Before 1.4 roles had numbers; a client that still sends one gets a role of its own."""
     return name if name or not number else f"#{number}"
+
+
+class Electorate(Protocol):
+    """Clients, and which of them is primary. Not thread-safe: the server calls it under its own lock."""
+
+    def update(self, client: object, message: p4runtime_pb2.MasterArbitrationUpdate) -> list[Notification]:
+        """Handle a client's MasterArbitrationUpdate; P4Error means that its stream must end with that code."""
+        ...
+
+    def leave(self, client: object) -> list[Notification]:
+        """A stream has ended."""
+        ...
+
+    def check_device(self, device_id: int) -> None:
+        """Raises P4Error unless the device is this one."""
+        ...
+
+    def check_writer(self, device_id: int, role: str, election_id: ElectionId | None) -> None:
+        """Raises P4Error unless a request with these may change the device."""
+        ...
+
+    def primaries(self) -> list[object]:
+        """The clients that get packet-ins, digests and time-outs, and may send packet-outs."""
+        ...
 
 
 @dataclass
@@ -49,7 +74,7 @@ class _Role:
 
 
 class Arbitration:
-    """The arbitration of one device. Not thread-safe: the server calls it under its own lock."""
+    """The arbitration of one device."""
 
     def __init__(self, device_id: int, *, max_clients: int = 16) -> None:
         self.device_id = device_id
@@ -148,6 +173,10 @@ class Arbitration:
                 code_pb2.PERMISSION_DENIED,
                 f"not primary: election id {describe(election_id)}, the primary's is {known.highest}",
             )
+
+    def check_writer(self, device_id: int, role: str, election_id: ElectionId | None) -> None:
+        self.check_device(device_id)
+        self.check_primary(role, election_id)
 
     def primaries(self) -> list[object]:
         """The primary client of every role: who gets packet-ins and digests."""

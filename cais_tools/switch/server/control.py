@@ -14,12 +14,13 @@ from itertools import islice
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
 from cais_tools.switch.device import Device
 from cais_tools.switch.refusals import StateError
-from cais_tools.switch.server.arbitration import Arbitration, ElectionId, Notification, election_id_of, role_name
+from cais_tools.switch.server.arbitration import ElectionId, Notification, election_id_of, role_name
 from cais_tools.switch.server.entities import Ports, Undo
 from cais_tools.switch.server.notifier import Notifier
 from cais_tools.switch.server.packetio import frame_of
 from cais_tools.switch.server.pipeline import Pipeline, build_pipeline, reconcile
-from cais_tools.switch.server.status import P4Error, invalid, of_state_error
+from cais_tools.switch.server.profile import Profile
+from cais_tools.switch.server.status import P4Error, as_p4_error, invalid
 from cais_tools.switch.server.streams import Client
 
 __all__ = ["ControlPlane"]
@@ -28,18 +29,17 @@ _LOG = logging.getLogger(__name__)
 
 # Updates, or entities read, for one turn of the device's lock.
 _TURN = 64
-# Entities in one ReadResponse: well below the 4 MiB that clients receive by default.
-_RESPONSE = 1000
-
 _Action = p4runtime_pb2.SetForwardingPipelineConfigRequest
 _Errors = list["P4Error | None"]
 
 
 class ControlPlane:
-    def __init__(self, device: Device, device_id: int) -> None:
+    def __init__(self, device: Device, device_id: int, profile: Profile, *, packet_bytes: int = 16 << 10) -> None:
         self._device = device
-        self._ports = Ports(device.port_numbers, device.cpu_port)
-        self._arbitration = Arbitration(device_id)
+        self._profile = profile
+        self._packet_bytes = packet_bytes
+        self._ports = Ports(device.port_numbers, device.cpu_port, must_exist=profile.ports_must_exist)
+        self._arbitration = profile.arbitration(device_id)
         self._lock = threading.RLock()
         self._running: Pipeline | None = None
         self._saved: Pipeline | None = None
@@ -68,6 +68,9 @@ class ControlPlane:
     def packet_out(self, client: Client, packet: p4runtime_pb2.PacketOut) -> None:
         """Raises P4Error."""
         pipeline = self._for_primary(client)
+        if len(packet.payload) > self._packet_bytes:
+            size, most = len(packet.payload), self._packet_bytes
+            raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"a packet-out of {size} bytes; the most is {most}")
         if not self._device.packet_out(frame_of(packet, pipeline.schema.packet_out)):
             raise P4Error(code_pb2.RESOURCE_EXHAUSTED, "too many packet-outs wait already")
 
@@ -83,7 +86,7 @@ class ControlPlane:
             raise P4Error(code_pb2.PERMISSION_DENIED, "only the primary client may send this")
         pipeline = self._running
         if pipeline is None:
-            raise _no_pipeline()
+            raise self._profile.no_pipeline()
         return pipeline
 
     def _deliver(self, message: p4runtime_pb2.StreamMessageResponse) -> None:
@@ -98,39 +101,49 @@ class ControlPlane:
             with self._device.lock:
                 return pipeline.store.tables.idle()
 
-    def _check(self, device_id: int, role: str, election_id: ElectionId | None) -> None:
-        self._arbitration.check_device(device_id)
-        self._arbitration.check_primary(role, election_id)
+    def _check_writer(
+        self, request: p4runtime_pb2.WriteRequest | p4runtime_pb2.SetForwardingPipelineConfigRequest
+    ) -> None:
+        role = role_name(request.role, request.role_id)
+        self._arbitration.check_writer(request.device_id, role, _election_id(request))
 
     # --- pipelines ---
 
     def set_config(self, request: p4runtime_pb2.SetForwardingPipelineConfigRequest) -> None:
         """Raises P4Error (section 14)."""
         with self._lock:
-            self._check(request.device_id, role_name(request.role, request.role_id), _election_id(request))
-            action = request.action
-            if action == _Action.COMMIT:
-                self._commit_saved(request)
+            self._check_writer(request)
+            if self._profile.settles_config(request):
                 return
-            if action not in (
-                _Action.VERIFY,
-                _Action.VERIFY_AND_SAVE,
-                _Action.VERIFY_AND_COMMIT,
-                _Action.RECONCILE_AND_COMMIT,
-            ):
-                raise invalid("the request has no action")
-            if not request.HasField("config"):
-                raise invalid("the request has no config")
-            pipeline = build_pipeline(request.config, self._ports, self._device.clock)
-            if action == _Action.VERIFY_AND_SAVE:
-                self._saved = pipeline
-            elif action == _Action.VERIFY_AND_COMMIT:
-                self._commit(pipeline)
-            elif action == _Action.RECONCILE_AND_COMMIT:
-                with self._device.lock:
-                    if self._running is not None:
-                        reconcile(self._running, pipeline)
-                    self._install(pipeline)
+            try:
+                self._apply_config(request)
+            except P4Error as error:
+                raise self._profile.config_failure(request, error) from error
+
+    def _apply_config(self, request: p4runtime_pb2.SetForwardingPipelineConfigRequest) -> None:
+        action = request.action
+        if action == _Action.COMMIT:
+            self._commit_saved(request)
+            return
+        if action not in (
+            _Action.VERIFY,
+            _Action.VERIFY_AND_SAVE,
+            _Action.VERIFY_AND_COMMIT,
+            _Action.RECONCILE_AND_COMMIT,
+        ):
+            raise invalid("the request has no action")
+        if not request.HasField("config"):
+            raise invalid("the request has no config")
+        pipeline = build_pipeline(request.config, self._ports, self._device.clock, self._profile)
+        if action == _Action.VERIFY_AND_SAVE:
+            self._saved = pipeline
+        elif action == _Action.VERIFY_AND_COMMIT:
+            self._commit(pipeline)
+        elif action == _Action.RECONCILE_AND_COMMIT:
+            with self._device.lock:
+                if self._running is not None:
+                    reconcile(self._running, pipeline)
+                self._install(pipeline)
 
     def _commit_saved(self, request: p4runtime_pb2.SetForwardingPipelineConfigRequest) -> None:
         if request.HasField("config"):
@@ -156,10 +169,11 @@ class ControlPlane:
         """Raises P4Error (section 15). Without a pipeline `config` is unset."""
         with self._lock:
             self._arbitration.check_device(request.device_id)
-            pipeline = self._running
-        response = p4runtime_pb2.GetForwardingPipelineConfigResponse()
+            saved = self._saved if self._profile.reports_saved_config else None
+            pipeline = saved or self._running
         if pipeline is None:
-            return response
+            return self._profile.config_of_nothing()
+        response = p4runtime_pb2.GetForwardingPipelineConfigResponse()
         kinds = p4runtime_pb2.GetForwardingPipelineConfigRequest
         wanted, config = request.response_type, pipeline.config
         if wanted in (kinds.ALL, kinds.P4INFO_AND_COOKIE):
@@ -175,7 +189,7 @@ class ControlPlane:
         """The one that requests refer to: the saved one, where there is one (section 14, VERIFY_AND_SAVE)."""
         pipeline = self._saved or self._running
         if pipeline is None:
-            raise _no_pipeline()
+            raise self._profile.no_pipeline()
         return pipeline
 
     # --- write and read ---
@@ -183,15 +197,12 @@ class ControlPlane:
     def write(self, request: p4runtime_pb2.WriteRequest) -> _Errors:
         """The verdict on each update, None where it was applied. Raises P4Error where none was tried (section 12)."""
         with self._lock:
-            self._check(request.device_id, role_name(request.role, request.role_id), _election_id(request))
+            self._check_writer(request)
+            self._arbitration.check_device(request.device_id)
             pipeline = self._pipeline()
-            match request.atomicity:
-                case p4runtime_pb2.WriteRequest.CONTINUE_ON_ERROR:
-                    return self._write_each(pipeline, request.updates)
-                case p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR | p4runtime_pb2.WriteRequest.DATAPLANE_ATOMIC:
-                    return self._write_all(pipeline, request.updates)
-                case other:
-                    raise P4Error(code_pb2.UNIMPLEMENTED, f"atomicity {other} is not known")
+            if self._profile.all_or_none(request):
+                return self._write_all(pipeline, request.updates)
+            return self._write_each(pipeline, request.updates)
 
     def _write_each(self, pipeline: Pipeline, updates: Sequence[p4runtime_pb2.Update]) -> _Errors:
         errors: _Errors = []
@@ -224,15 +235,13 @@ class ControlPlane:
             pipeline = self._pipeline()
             for wanted in request.entities:
                 try:
-                    entities += self._collect(pipeline.store.read(wanted))
+                    entities += self._collect(pipeline.read(wanted))
                     errors.append(None)
                 except Exception as error:
                     errors.append(_error(error))
-        responses = [
-            p4runtime_pb2.ReadResponse(entities=entities[start : start + _RESPONSE])
-            for start in range(0, len(entities), _RESPONSE)
-        ]
-        return responses, errors
+                    if self._profile.stops_reads_at_failure:
+                        break
+        return self._profile.responses(entities), errors
 
     def _collect(self, found: Iterator[p4runtime_pb2.Entity]) -> list[p4runtime_pb2.Entity]:
         entities: list[p4runtime_pb2.Entity] = []
@@ -249,23 +258,17 @@ class ControlPlane:
 
 def _attempt(pipeline: Pipeline, update: p4runtime_pb2.Update) -> tuple[Undo | None, P4Error | None]:
     try:
-        return pipeline.store.write(update), None
+        return pipeline.write(update), None
     except Exception as error:
         return None, _error(error)
 
 
 def _error(error: Exception) -> P4Error:
     """What to tell the client; a fault of ours is logged too, and never ends the process."""
-    if isinstance(error, P4Error):
-        return error
-    if isinstance(error, StateError):
-        return of_state_error(error)
+    if isinstance(error, P4Error | StateError):
+        return as_p4_error(error)
     _LOG.error("a request failed", exc_info=error)
     return P4Error(code_pb2.INTERNAL, f"{type(error).__name__}: {error}")
-
-
-def _no_pipeline() -> P4Error:
-    return P4Error(code_pb2.FAILED_PRECONDITION, "no forwarding pipeline config is set")
 
 
 def _client(client: object) -> Client:

@@ -13,6 +13,9 @@ __all__ = ["DigestBuffer", "DigestBuffers", "DigestConfig", "DigestList"]
 
 Values = tuple[int, ...]
 
+# Messages of one digest that wait, or are not acknowledged yet: those beyond are dropped (section 9.8 allows that).
+_MOST = 1 << 14
+
 
 @dataclass(frozen=True)
 class DigestConfig:
@@ -44,6 +47,8 @@ class DigestBuffer:
         """A digest message from the data plane; the list to send, if this one filled it."""
         self._expire(now)
         if values in self._unacknowledged or values in self._waiting:
+            return None
+        if len(self._unacknowledged) + len(self._waiting) >= _MOST:
             return None
         if not self._waiting:
             self._first = now
@@ -78,9 +83,10 @@ class DigestBuffer:
         return result
 
     def _expire(self, now: int) -> None:
-        for list_id, (when, _) in list(self._sent.items()):
+        while self._sent:
+            list_id, (when, _) = next(iter(self._sent.items()))  # the oldest
             if now - when < self.config.ack_timeout_ns:
-                break
+                return
             self.acknowledge(list_id)
 
 

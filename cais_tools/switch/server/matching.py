@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from cais_tools.p4rt import p4info_pb2, p4runtime_pb2
 from cais_tools.p4rt.values import decode, encode
 from cais_tools.switch.matches import Exact, Lpm, Match, Range, Ternary
-from cais_tools.switch.server.schema import ActionSchema, MatchField, TableSchema
+from cais_tools.switch.server.schema import ActionSchema, Field, MatchField, TableSchema
 from cais_tools.switch.server.status import invalid
 
 __all__ = ["action_of", "fields_of", "is_dont_care", "key_of", "match_messages", "params_of", "value_of"]
@@ -35,6 +35,14 @@ def value_of(data: bytes, width: int, where: str) -> int:
     if width and value >> width:
         raise invalid(f"{where}: 0x{value:x} does not fit into {width} bits")
     return value
+
+
+def _field_value(data: bytes, field: Field, where: str) -> int:
+    return value_of(data, field.width, where) if field.strings is None else field.strings.number(data, where)
+
+
+def _field_bytes(value: int, field: Field) -> bytes:
+    return encode(value, field.width) if field.strings is None else field.strings.text(value)
 
 
 def key_of(table: TableSchema, messages: Iterable[p4runtime_pb2.FieldMatch]) -> tuple[Match, ...]:
@@ -65,9 +73,11 @@ def _match(where: str, field: MatchField, message: p4runtime_pb2.FieldMatch | No
     if given != kind:
         raise invalid(f"{where} is matched {kind}, not {given or 'by nothing'}")
     if kind == "exact":
-        return Exact(value_of(message.exact.value, field.width, where))
+        return Exact(_field_value(message.exact.value, field, where))
     if kind == "optional":
-        return Exact(value_of(message.optional.value, field.width, where))
+        return Exact(_field_value(message.optional.value, field, where))
+    if field.strings is not None:
+        raise invalid(f"{where}: strings cannot be matched {kind}")
     if kind == "lpm":
         return _lpm(message.lpm, field.width, where)
     if kind == "ternary":
@@ -144,16 +154,16 @@ def _fill(message: p4runtime_pb2.FieldMatch, match: Match, field: MatchField) ->
     match match:
         case Exact(value):
             if field.kind == p4info_pb2.MatchField.OPTIONAL:
-                message.optional.value = encode(value, width)
+                message.optional.value = _field_bytes(value, field)
             else:
-                message.exact.value = encode(value, width)
+                message.exact.value = _field_bytes(value, field)
         case Lpm(value, prefix_len):
             message.lpm.value = encode(value, width)
             message.lpm.prefix_len = prefix_len
         case Ternary(value, mask):
             # An optional key that is present may be kept as a full mask.
             if field.kind == p4info_pb2.MatchField.OPTIONAL:
-                message.optional.value = encode(value, width)
+                message.optional.value = _field_bytes(value, field)
             else:
                 message.ternary.value = encode(value & mask, width)
                 message.ternary.mask = encode(mask, width)
@@ -173,7 +183,7 @@ def params_of(action: ActionSchema, message: p4runtime_pb2.Action) -> tuple[int,
     for field in action.params:
         if field.id not in given:
             raise invalid(f"action {action.name} needs its parameter {field.name}")
-        values.append(value_of(given.pop(field.id), field.width, f"action {action.name}, {field.name}"))
+        values.append(_field_value(given.pop(field.id), field, f"action {action.name}, {field.name}"))
     if given:
         raise invalid(f"action {action.name} has no parameter with id {next(iter(given))}")
     return tuple(values)
@@ -182,5 +192,5 @@ def params_of(action: ActionSchema, message: p4runtime_pb2.Action) -> tuple[int,
 def action_of(action: ActionSchema, values: Sequence[int]) -> p4runtime_pb2.Action:
     message = p4runtime_pb2.Action(action_id=action.id)
     for field, value in zip(action.params, values, strict=True):
-        message.params.add(param_id=field.id, value=encode(value, field.width))
+        message.params.add(param_id=field.id, value=_field_bytes(value, field))
     return message

@@ -27,7 +27,7 @@ def frame_of(packet: p4runtime_pb2.PacketOut, header: HeaderSchema | None) -> by
         if not value:
             raise invalid(f"packet-out needs a value for {field.name} (metadata field id {field.id})")
         if decode(value) >> field.width:
-            raise invalid(f"{field.name} = {decode(value)} does not fit into {field.width} bits")
+            raise invalid(f"{field.name} = {decode(value):#x} does not fit into {field.width} bits")
         number = number << field.width | decode(value)
         width += field.width
     if given:

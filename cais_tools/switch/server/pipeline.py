@@ -6,7 +6,7 @@ P4Runtime 1.4, sections 7 and 14.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cais_tools.p4rt import p4info_pb2, p4runtime_pb2
@@ -17,10 +17,11 @@ from cais_tools.switch.matches import MatchKind
 from cais_tools.switch.program import Program, TableNode
 from cais_tools.switch.refusals import ProgramError, StateError
 from cais_tools.switch.server.digests import DigestBuffers
-from cais_tools.switch.server.entities import EntityStore, Ports
+from cais_tools.switch.server.entities import EntityStore, Ports, Undo
 from cais_tools.switch.server.p4data import width_of
+from cais_tools.switch.server.profile import Front, Profile
 from cais_tools.switch.server.schema import ActionSchema, Schema, TableSchema, build_schema
-from cais_tools.switch.server.status import P4Error, invalid, of_state_error
+from cais_tools.switch.server.status import P4Error, as_p4_error, invalid
 
 __all__ = ["Pipeline", "build_pipeline", "check_p4info", "reconcile", "without_removed"]
 
@@ -45,9 +46,34 @@ class Pipeline:
     engine: Engine
     store: EntityStore
     digests: DigestBuffers
+    front: Front
+
+    def write(self, update: p4runtime_pb2.Update) -> Undo:
+        """Apply a client's update. Raises P4Error."""
+        prepared = self.front.update(update)
+        try:
+            return self.store.write(prepared)
+        except (P4Error, StateError) as error:
+            raise self.front.write_failure(prepared, as_p4_error(error)) from error
+
+    def read(self, wanted: p4runtime_pb2.Entity) -> Iterator[p4runtime_pb2.Entity]:
+        """What a client's request selects. Raises P4Error, perhaps only while it is iterated."""
+        prepared = self.front.request(wanted)
+        try:
+            for entity in self.store.read(prepared):
+                yield self.front.found(prepared, entity)
+        except (P4Error, StateError) as error:
+            failure = self.front.read_failure(prepared, as_p4_error(error))
+            if failure is not None:
+                raise failure from error
 
 
-def build_pipeline(config: p4runtime_pb2.ForwardingPipelineConfig, ports: Ports, clock: Callable[[], int]) -> Pipeline:
+def build_pipeline(
+    config: p4runtime_pb2.ForwardingPipelineConfig,
+    ports: Ports,
+    clock: Callable[[], int],
+    profile: Profile | None = None,
+) -> Pipeline:
     """Load a config. Raises P4Error(INVALID_ARGUMENT) with the reason where it cannot be realized."""
     if not config.p4_device_config:
         raise invalid("the config has no p4_device_config: it must hold the bmv2 JSON of the program")
@@ -59,6 +85,7 @@ def build_pipeline(config: p4runtime_pb2.ForwardingPipelineConfig, ports: Ports,
         raise invalid(f"{error.message} ({error.hint})" if error.hint else error.message) from error
     schema = without_removed(build_schema(config.p4info), program)
     check_p4info(schema, program)
+    _size_translations(schema, program)
     engine = Engine(_with_sizes(program, schema), clock=clock, on_log=_LOG.info)
     for table in schema.tables.values():
         if not table.is_const:
@@ -66,13 +93,27 @@ def build_pipeline(config: p4runtime_pb2.ForwardingPipelineConfig, ports: Ports,
     buffers = DigestBuffers()
     kept = p4runtime_pb2.ForwardingPipelineConfig()
     kept.CopyFrom(config)
-    return Pipeline(kept, schema, engine, EntityStore(schema, engine, ports, buffers, clock), buffers)
+    front = (profile or Profile()).front(schema, engine)
+    return Pipeline(kept, schema, engine, EntityStore(schema, engine, ports, buffers, clock), buffers, front)
 
 
 def without_removed(schema: Schema, program: Program) -> Schema:
     """Without the tables that have no key and no effect: p4c removes them from the program, not from its P4Info."""
     kept = {ident: table for ident, table in schema.tables.items() if table.fields or table.name in program.tables}
     return replace(schema, tables=kept)
+
+
+def _size_translations(schema: Schema, program: Program) -> None:
+    """Tell each translation how wide its values are in the data plane: as wide as the narrowest use."""
+    for table in schema.tables.values():
+        for field, key in zip(table.fields, program.tables[table.name].keys, strict=True):
+            if field.strings is not None:
+                field.strings.width = min(field.strings.width, key.width)
+    widths = {action.name: [param.width for param in action.params] for action in program.actions.values()}
+    for action in schema.actions.values():
+        for field, width in zip(action.params, widths.get(action.name, ()), strict=False):
+            if field.strings is not None:
+                field.strings.width = min(field.strings.width, width)
 
 
 def _with_sizes(program: Program, schema: Schema) -> Program:
@@ -153,7 +194,7 @@ def _check_table(schema: Schema, table: TableSchema, node: TableNode, program: P
 
 def _check_params(action: ActionSchema, widths: Sequence[int]) -> None:
     if len(action.params) != len(widths) or any(
-        field.width < width for field, width in zip(action.params, widths, strict=True)
+        field.strings is None and field.width < width for field, width in zip(action.params, widths, strict=True)
     ):
         raise _mismatch(f"action {action.name} has parameters of {list(widths)} bits in the program")
 
@@ -226,7 +267,7 @@ def _replay(new: Pipeline, entity: p4runtime_pb2.Entity, kind: p4runtime_pb2.Upd
     try:
         new.store.write(update)
     except (P4Error, StateError) as error:
-        text = of_state_error(error).message if isinstance(error, StateError) else error.message
+        text = as_p4_error(error).message
         raise invalid(f"the new program cannot keep a {name.rpartition('.')[2]}: {text}") from error
 
 

@@ -6,12 +6,13 @@ that it came with: `pipeline.py` checks that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cais_tools.p4rt import p4info_pb2, p4types_pb2
 from cais_tools.switch.server.status import invalid
+from cais_tools.switch.server.translation import Translation, Translations
 
 __all__ = [
     "ActionSchema",
@@ -39,11 +40,15 @@ _PRIORITY_KINDS = frozenset(
 
 @dataclass(frozen=True)
 class Field:
-    """An action parameter or a field of a controller header; `width` in bits, 0 where the type has none (errors)."""
+    """An action parameter or a field of a controller header; `width` in bits, 0 where the type has none (errors).
+
+    `strings`: the values are strings to clients (`@p4runtime_translation(..., string)`).
+    """
 
     id: int
     name: str
     width: int
+    strings: Translation | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class TableSchema:
 
     @property
     def needs_priority(self) -> bool:
-        return any(field.kind in _PRIORITY_KINDS for field in self.fields)
+        return any(each.kind in _PRIORITY_KINDS for each in self.fields)
 
     def action_id(self, name: str) -> int:
         """The id of the table's action of that name; 0 for one that the P4Info keeps to itself."""
@@ -91,6 +96,12 @@ class ProfileSchema:
     size: int
     max_group_size: int
     weights_disallowed: bool
+    counts_members: bool
+    """Whether a group's size is the number of its members, and not the sum of their weights."""
+    max_member_weight: int
+
+    def group_size(self, weights: Sequence[int]) -> int:
+        return len(weights) if self.counts_members else sum(weights)
 
 
 @dataclass(frozen=True)
@@ -169,12 +180,12 @@ def _find(known: Mapping[int, _Found], wanted: int, kind: str) -> _Found:
 def build_schema(p4info: p4info_pb2.P4Info) -> Schema:
     """Index a P4Info. Raises P4Error(INVALID_ARGUMENT) naming what contradicts itself or is not understood."""
     _refuse_duplicates(p4info)
-    types = p4info.type_info
-    actions = {action.preamble.id: _action(action, types) for action in p4info.actions}
-    headers = {header.preamble.name: _header(header, types) for header in p4info.controller_packet_metadata}
+    strings = Translations(p4info.type_info)
+    actions = {action.preamble.id: _action(action, strings) for action in p4info.actions}
+    headers = {header.preamble.name: _header(header, strings) for header in p4info.controller_packet_metadata}
     return Schema(
         p4info=p4info,
-        tables={table.preamble.id: _table(table, actions, p4info) for table in p4info.tables},
+        tables={table.preamble.id: _table(table, actions, p4info, strings) for table in p4info.tables},
         actions=actions,
         profiles={profile.preamble.id: _profile(profile) for profile in p4info.action_profiles},
         counters={c.preamble.id: ArraySchema(c.preamble.id, c.preamble.name, c.size) for c in p4info.counters},
@@ -188,7 +199,7 @@ def build_schema(p4info: p4info_pb2.P4Info) -> Schema:
             d.preamble.id: ArraySchema(d.preamble.id, d.preamble.name, type_spec=d.type_spec) for d in p4info.digests
         },
         value_sets={
-            v.preamble.id: ValueSetSchema(v.preamble.id, v.preamble.name, _match_fields(v.match), v.size)
+            v.preamble.id: ValueSetSchema(v.preamble.id, v.preamble.name, _match_fields(v.match, strings), v.size)
             for v in p4info.value_sets
         },
         packet_in=headers.get("packet_in"),
@@ -222,32 +233,25 @@ def _refuse_duplicates(p4info: p4info_pb2.P4Info) -> None:
             seen[preamble.id] = preamble.name
 
 
-def _action(action: p4info_pb2.Action, types: p4types_pb2.P4TypeInfo) -> ActionSchema:
-    for param in action.params:
-        _refuse_strings(param.type_name, types, f"{action.preamble.name}, parameter {param.name}")
-    params = tuple(Field(param.id, param.name, param.bitwidth) for param in action.params)
+def _action(action: p4info_pb2.Action, strings: Translations) -> ActionSchema:
+    params = tuple(
+        Field(param.id, param.name, param.bitwidth, strings=strings.of(param.type_name)) for param in action.params
+    )
     return ActionSchema(action.preamble.id, action.preamble.name, params)
 
 
-def _refuse_strings(type_name: p4types_pb2.P4NamedType, types: p4types_pb2.P4TypeInfo, where: str) -> None:
-    """Values that clients write as strings would need a translation that only they know."""
-    new_type = types.new_types.get(type_name.name)
-    if new_type is not None and new_type.translated_type.HasField("sdn_string"):
-        raise invalid(f"{where} is translated to strings (@p4runtime_translation), which this switch cannot do")
-
-
-def _table(table: p4info_pb2.Table, actions: Mapping[int, ActionSchema], p4info: p4info_pb2.P4Info) -> TableSchema:
+def _table(
+    table: p4info_pb2.Table, actions: Mapping[int, ActionSchema], p4info: p4info_pb2.P4Info, strings: Translations
+) -> TableSchema:
     name = table.preamble.name
     missing = [ref.id for ref in table.action_refs if ref.id not in actions]
     if missing:
         raise invalid(f"table {name} refers to action {missing[0]}, which the P4Info does not have")
-    for field in table.match_fields:
-        _refuse_strings(field.type_name, p4info.type_info, f"table {name}, key {field.name}")
     resources = set(table.direct_resource_ids)
     return TableSchema(
         id=table.preamble.id,
         name=name,
-        fields=_match_fields(table.match_fields),
+        fields=_match_fields(table.match_fields, strings),
         actions={ref.id: actions[ref.id] for ref in table.action_refs},
         scopes={ref.id: _scope(ref) for ref in table.action_refs},
         size=table.size,
@@ -260,8 +264,11 @@ def _table(table: p4info_pb2.Table, actions: Mapping[int, ActionSchema], p4info:
     )
 
 
-def _match_fields(fields: Iterable[p4info_pb2.MatchField]) -> tuple[MatchField, ...]:
-    return tuple(MatchField(field.id, field.name, field.bitwidth, field.match_type) for field in fields)
+def _match_fields(fields: Iterable[p4info_pb2.MatchField], strings: Translations) -> tuple[MatchField, ...]:
+    return tuple(
+        MatchField(each.id, each.name, each.bitwidth, each.match_type, strings=strings.of(each.type_name))
+        for each in fields
+    )
 
 
 def _scope(ref: p4info_pb2.ActionRef) -> _Scope:
@@ -283,16 +290,26 @@ def _profile(profile: p4info_pb2.ActionProfile) -> ProfileSchema:
         with_selector=profile.with_selector,
         size=profile.size,
         max_group_size=profile.max_group_size,
-        # Stubs before 1.5.0 do not know the field.
+        # Stubs before 1.5.0 do not know these fields.
         weights_disallowed=getattr(profile, "weights_disallowed", False),
+        counts_members=_has(profile, "sum_of_members"),
+        max_member_weight=profile.sum_of_members.max_member_weight if _has(profile, "sum_of_members") else 0,
     )
 
 
-def _header(header: p4info_pb2.ControllerPacketMetadata, types: p4types_pb2.P4TypeInfo) -> HeaderSchema:
+def _has(message: p4info_pb2.ActionProfile, name: str) -> bool:
+    return name in message.DESCRIPTOR.fields_by_name and message.HasField(name)  # pyright: ignore[reportArgumentType]
+
+
+def _header(header: p4info_pb2.ControllerPacketMetadata, strings: Translations) -> HeaderSchema:
     name = header.preamble.name
-    for field in header.metadata:
-        _refuse_strings(field.type_name, types, f"controller header {name}, field {field.name}")
-    fields = tuple(Field(field.id, field.name, field.bitwidth) for field in header.metadata)
-    if sum(field.width for field in fields) % 8:
+    for each in header.metadata:
+        if strings.of(each.type_name) is not None:
+            raise invalid(
+                f"controller header {name}, field {each.name} is translated to strings (@p4runtime_translation): "
+                "its width is not in the P4Info"
+            )
+    fields = tuple(Field(each.id, each.name, each.bitwidth) for each in header.metadata)
+    if sum(each.width for each in fields) % 8:
         raise invalid(f"controller header {name} is no whole number of bytes")
     return HeaderSchema(name, fields)

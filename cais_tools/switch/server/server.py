@@ -1,44 +1,66 @@
 """The gRPC server around the service."""
 
+# pyright: reportUnknownMemberType=false
+# The stubs of grpc leave their own type arguments out.
+
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 
 from cais_tools.errors import Unreachable
-from cais_tools.p4rt import p4runtime_pb2_grpc
 from cais_tools.switch.device import Device
 from cais_tools.switch.server.address import check_address
 from cais_tools.switch.server.control import ControlPlane
-from cais_tools.switch.server.service import MAX_STREAMS, P4RuntimeService
+from cais_tools.switch.server.handlers import service_handler
+from cais_tools.switch.server.limits import Limits
+from cais_tools.switch.server.profile import Profile
+from cais_tools.switch.server.service import P4RuntimeService
+from cais_tools.switch.server.tls import Tls
 
 __all__ = ["P4RuntimeServer"]
 
-# A program with its P4Info, or a large batch (P4Runtime 1.4, appendix "Maximum Receive Message Size").
-_MAX_MESSAGE = 64 << 20
-_MAX_CALLS = 16
 _GRACE_SECONDS = 1.0
 
 
 class P4RuntimeServer:
-    """Serves one device at `address` (HOST:PORT, port 0: any). Only loopback, unless `insecure`."""
+    """Serves one device at `address` (HOST:PORT, port 0: any). Only loopback, unless with `tls` or `insecure`.
 
-    def __init__(self, device: Device, *, address: str, device_id: int, insecure: bool = False) -> None:
-        self._host, self._port = check_address(address, insecure=insecure)
+    Raises UsageError for an address that must not be, and for TLS files that are none.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        address: str,
+        device_id: int,
+        insecure: bool = False,
+        tls: Tls | None = None,
+        profile: Profile | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        limits, profile = limits or Limits(), profile or Profile()
+        self._host, self._port = check_address(address, allowed=insecure or tls is not None)
         self._wanted = address
-        self._control = ControlPlane(device, device_id)
-        self._service = P4RuntimeService(self._control)
+        self._credentials = tls.credentials() if tls is not None else None
+        self._control = ControlPlane(device, device_id, profile, packet_bytes=limits.packet_bytes)
+        self._service = P4RuntimeService(self._control, profile, max_streams=limits.streams)
         self._server = grpc.server(
-            ThreadPoolExecutor(MAX_STREAMS + _MAX_CALLS, thread_name_prefix="p4runtime"),
+            ThreadPoolExecutor(limits.streams + limits.calls, thread_name_prefix="p4runtime"),
+            maximum_concurrent_rpcs=limits.streams + limits.calls,
             options=(
                 # Without this a second switch would share the port with the first, and get every other client.
                 ("grpc.so_reuseport", 0),
-                ("grpc.max_receive_message_length", _MAX_MESSAGE),
+                ("grpc.max_receive_message_length", limits.message_bytes or profile.max_message),
                 ("grpc.max_send_message_length", -1),
+                ("grpc.max_allowed_incoming_connections", limits.connections),
+                ("grpc.server_handshake_timeout_ms", limits.handshake_ms),
             ),
         )
-        p4runtime_pb2_grpc.add_P4RuntimeServicer_to_server(self._service, self._server)
+        self._server.add_generic_rpc_handlers((service_handler(self._service),))
 
     @property
     def address(self) -> str:
@@ -47,10 +69,9 @@ class P4RuntimeServer:
 
     def start(self) -> None:
         """Raises Unreachable where the address cannot be had."""
-        try:
-            bound = self._server.add_insecure_port(self._wanted)
-        except RuntimeError:
-            bound = 0
+        bound = 0
+        with contextlib.suppress(RuntimeError):
+            bound = self._bind()
         if bound == 0:
             raise Unreachable(
                 f"cannot listen at {self._wanted}: the port is taken, or the address is not this machine's",
@@ -60,8 +81,13 @@ class P4RuntimeServer:
         self._control.notifier.start()
         self._server.start()
 
+    def _bind(self) -> int:
+        if self._credentials is None:
+            return self._server.add_insecure_port(self._wanted)
+        return self._server.add_secure_port(self._wanted, self._credentials)
+
     def stop(self) -> None:
         """End streams and calls, and everything that `start` started."""
         self._service.close()
-        self._server.stop(_GRACE_SECONDS).wait()
+        self._server.stop(_GRACE_SECONDS).wait(5 * _GRACE_SECONDS)
         self._control.notifier.stop()

@@ -10,21 +10,20 @@ import grpc
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2, p4runtime_pb2_grpc
 from cais_tools.switch.server.control import ControlPlane
-from cais_tools.switch.server.status import P4Error, abort, abort_batch
+from cais_tools.switch.server.profile import Profile
+from cais_tools.switch.server.status import P4Error, abort, finish
 from cais_tools.switch.server.streams import Client, stream_error
 
-__all__ = ["API_VERSION", "MAX_STREAMS", "P4RuntimeService"]
+__all__ = ["P4RuntimeService"]
 
 _LOG = logging.getLogger(__name__)
 
-API_VERSION = "1.4.1"
-# Each stream holds a thread of the server as long as it lives.
-MAX_STREAMS = 16
-
 
 class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
-    def __init__(self, control: ControlPlane) -> None:
+    def __init__(self, control: ControlPlane, profile: Profile, *, max_streams: int) -> None:
         self._control = control
+        self._profile = profile
+        self._max_streams = max_streams
         self._clients: set[Client] = set()
         self._lock = threading.Lock()
 
@@ -41,7 +40,7 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
         with _Guard(context):
             errors = self._control.write(request)
             if any(errors):
-                abort_batch(context, _summary("update", errors), errors)
+                finish(context, self._profile.write_ending(errors))
         return p4runtime_pb2.WriteResponse()
 
     def Read(  # noqa: N802
@@ -51,7 +50,7 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
             responses, errors = self._control.read(request)
             yield from responses
             if any(errors):
-                abort_batch(context, _summary("request", errors), errors)
+                finish(context, self._profile.read_ending(errors))
 
     def SetForwardingPipelineConfig(  # noqa: N802
         self, request: p4runtime_pb2.SetForwardingPipelineConfigRequest, context: grpc.ServicerContext
@@ -75,7 +74,7 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
             device_id = getattr(request, "device_id", 0)
             if device_id:
                 self._control.check_device(device_id)
-        return p4runtime_pb2.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
+        return p4runtime_pb2.CapabilitiesResponse(p4runtime_api_version=self._profile.api_version)
 
     def StreamChannel(  # noqa: N802
         self, request_iterator: Iterator[p4runtime_pb2.StreamMessageRequest], context: grpc.ServicerContext
@@ -98,8 +97,8 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
 
     def _admit(self, client: Client) -> None:
         with self._lock:
-            if len(self._clients) >= MAX_STREAMS:
-                raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{MAX_STREAMS} streams are open already")
+            if len(self._clients) >= self._max_streams:
+                raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{self._max_streams} streams are open already")
             self._clients.add(client)
 
     def _read_stream(self, client: Client, requests: Iterator[p4runtime_pb2.StreamMessageRequest]) -> None:
@@ -128,7 +127,8 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
             else:
                 raise P4Error(code_pb2.UNIMPLEMENTED, f"stream messages of kind {kind} are not supported")
         except P4Error as error:
-            client.offer(stream_error(error, request))
+            if self._profile.reports_stream_errors:
+                client.offer(stream_error(error, request))
         except Exception as error:
             _LOG.exception("a stream message failed")
             internal = P4Error(code_pb2.INTERNAL, f"{type(error).__name__}: {error}")
@@ -151,9 +151,3 @@ class _Guard:
         if isinstance(error, Exception) and type(error) is not Exception:
             _LOG.error("an RPC failed", exc_info=error)
             abort(self._context, P4Error(code_pb2.INTERNAL, f"{type(error).__name__}: {error}"))
-
-
-def _summary(what: str, errors: list[P4Error | None]) -> str:
-    failed = [(index, error) for index, error in enumerate(errors) if error is not None]
-    index, first = failed[0]
-    return f"{len(failed)} of {len(errors)} {what}s failed; {what} {index}: {first.message}"

@@ -6,15 +6,16 @@ P4Runtime 1.4, sections 10 "Error Reporting Messages" and 12.3 "Error Reporting"
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 import grpc
 
-from cais_tools.p4rt import code_pb2, p4runtime_pb2
+from cais_tools.p4rt import code_pb2, p4runtime_pb2, status_pb2
 from cais_tools.p4rt.status import DETAILS_KEY, batch_status
 from cais_tools.switch import refusals
 
-__all__ = ["SPACE", "P4Error", "abort", "abort_batch", "invalid", "of_state_error", "status_code"]
+__all__ = ["SPACE", "Ending", "P4Error", "abort", "as_p4_error", "batch_ending", "finish", "invalid", "status_code"]
 
 SPACE = "embedded-v1model-p4lang"
 # The details of a whole batch travel in one trailer, for which clients have a limit (8 kB unless they raise it).
@@ -43,8 +44,10 @@ _CODES: dict[type[refusals.StateError], int] = {
 }
 
 
-def of_state_error(error: refusals.StateError) -> P4Error:
+def as_p4_error(error: P4Error | refusals.StateError) -> P4Error:
     """What the engine refused, as P4Runtime says it."""
+    if isinstance(error, P4Error):
+        return error
     text = f"{error.message} ({error.hint})" if error.hint else error.message
     return P4Error(_CODES.get(type(error), code_pb2.INVALID_ARGUMENT), text)
 
@@ -62,15 +65,38 @@ def abort(context: grpc.ServicerContext, error: P4Error) -> NoReturn:
     raise AssertionError("unreachable: abort raises")
 
 
-def abort_batch(context: grpc.ServicerContext, message: str, errors: Sequence[P4Error | None]) -> NoReturn:
-    """End a batch in which something failed: UNKNOWN, and in the details an Error for each element."""
+@dataclass(frozen=True)
+class Ending:
+    """How an RPC ends that failed: gRPC's code and text, and the status that goes with it in the trailer."""
+
+    code: int
+    message: str
+    status: status_pb2.Status
+
+
+def batch_ending(
+    message: str, errors: Sequence[P4Error | None], *, space: str = SPACE, target_codes: bool = True
+) -> Ending:
+    """A batch in which something failed: UNKNOWN, and in the details an Error for each element.
+
+    `target_codes`: whether the canonical code is repeated as the target's own.
+    """
     details = [
-        p4runtime_pb2.Error(canonical_code=error.code, message=error.message[:_MAX_TEXT], space=SPACE, code=error.code)
+        p4runtime_pb2.Error(
+            canonical_code=error.code,
+            message=error.message[:_MAX_TEXT],
+            space=space,
+            code=error.code if target_codes else 0,
+        )
         if error is not None
         else p4runtime_pb2.Error(canonical_code=code_pb2.OK)
         for error in errors
     ]
-    status = batch_status(details, message)
-    context.set_trailing_metadata(((DETAILS_KEY, status.SerializeToString()),))
-    context.abort(grpc.StatusCode.UNKNOWN, message)
+    return Ending(code_pb2.UNKNOWN, message, batch_status(details, message))
+
+
+def finish(context: grpc.ServicerContext, ending: Ending) -> NoReturn:
+    """End the RPC."""
+    context.set_trailing_metadata(((DETAILS_KEY, ending.status.SerializeToString()),))
+    context.abort(status_code(ending.code), ending.message)
     raise AssertionError("unreachable: abort raises")

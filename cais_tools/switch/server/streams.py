@@ -6,13 +6,14 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 
-from cais_tools.p4rt import p4runtime_pb2
+from cais_tools.p4rt import code_pb2, p4runtime_pb2
 from cais_tools.switch.server.status import P4Error
 
 __all__ = ["Client", "stream_error"]
 
 # Packet-ins, digests and stream errors beyond this are dropped: a client that does not read must cost no memory.
 _MAX_WAITING = 4096
+_MAX_ARBITRATION = 1024
 
 
 class Client:
@@ -26,9 +27,16 @@ class Client:
         self._closed = False
 
     def send(self, message: p4runtime_pb2.StreamMessageResponse) -> None:
-        """Send what must arrive: arbitration."""
+        """Send what must arrive: arbitration. A client that does not even take that has its stream ended."""
         with self._changed:
-            self._waiting.append(message)
+            if self._closed:
+                return
+            if len(self._waiting) < _MAX_WAITING + _MAX_ARBITRATION:
+                self._waiting.append(message)
+            else:
+                self._waiting.clear()
+                self._closed = True
+                self.error = P4Error(code_pb2.RESOURCE_EXHAUSTED, "too many messages wait: this client does not read")
             self._changed.notify()
 
     def offer(self, message: p4runtime_pb2.StreamMessageResponse) -> bool:

@@ -9,7 +9,7 @@ from cais_tools.session.cais import CaisSwitch
 from tests.integration.session.targets import Bmv2, Embedded, SwitchUnderTest
 
 
-@pytest.fixture(scope="module", params=["embedded", "bmv2"])
+@pytest.fixture(scope="module", params=["embedded", "embedded as bmv2", "bmv2"])
 def target(request: pytest.FixtureRequest) -> Generator[SwitchUnderTest]:
     if request.param == "bmv2":
         switch = Bmv2()
@@ -17,7 +17,7 @@ def target(request: pytest.FixtureRequest) -> Generator[SwitchUnderTest]:
         yield switch
         switch.stop()
     else:
-        switch = Embedded()
+        switch = Embedded("spec" if request.param == "embedded" else "bmv2")
         switch.start()
         yield switch
         switch.close()

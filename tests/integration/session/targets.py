@@ -8,6 +8,7 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -39,17 +40,18 @@ class SwitchUnderTest(ABC):
 
 
 class Embedded(SwitchUnderTest):
-    refuses_unknown_ports = True
-    wrong_device_id_is_seen_on_connecting = True
-
-    def __init__(self) -> None:
+    def __init__(self, profile: Literal["spec", "bmv2"]) -> None:
         super().__init__()
+        self.refuses_unknown_ports = self.wrong_device_id_is_seen_on_connecting = profile == "spec"
+        self._profile: Literal["spec", "bmv2"] = profile
+        self._device_id = 1 if profile == "spec" else 0
         self.hosts = {port: Cable() for port in PORTS}
         self._switch: EmbeddedSwitch | None = None
 
     def start(self) -> None:
         ports = {port: f"cable:0:{host.local_port}" for port, host in self.hosts.items()}
-        self._switch = EmbeddedSwitch(SwitchConfig(self.address, ports))
+        config = SwitchConfig(self.address, ports, device_id=self._device_id, profile=self._profile)
+        self._switch = EmbeddedSwitch(config)
         self._switch.start()
         for port, spec in self._switch.ports.items():
             self.hosts[port].connect(int(spec.split(":")[1]))

@@ -154,6 +154,19 @@ def test_two_clients(cais: CaisSwitch, target: SwitchUnderTest) -> None:
     first.insert(_mac(2))
 
 
+def test_a_reload_by_another_client_is_noticed(cais: CaisSwitch, target: SwitchUnderTest, pipeline: Pipeline) -> None:
+    with connect(target.address, SessionOptions(read_only=True)) as watching:
+        watched = CaisSwitch(watching)
+        watched.state()
+        with connect(target.address, SessionOptions(take_over=True)) as other:
+            other.load(pipeline)
+        for read in (watched.state, watched.snapshot, cais.state):
+            with pytest.raises(SwitchRestarted, match="loaded anew by another client, and all entries are gone"):
+                read()
+        watching.refresh()
+        assert watched.rules() == ()
+
+
 def test_a_wrong_device_id(target: SwitchUnderTest, pipeline: Pipeline) -> None:
     def connect_and_load() -> None:
         with connect(target.address, SessionOptions(device_id=7)) as session:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import queue
 import select
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +16,7 @@ from typing import Any, Self
 import grpc
 import pytest
 
+from cais_tools.links import Link
 from cais_tools.links.cable import Cable
 from cais_tools.p4rt import p4info_pb2, p4runtime_pb2, p4runtime_pb2_grpc
 from cais_tools.p4rt.p4info import parse_p4info
@@ -56,13 +58,17 @@ class Client:
         self._channel = grpc.insecure_channel(
             address, options=(("grpc.enable_http_proxy", 0), ("grpc.max_metadata_size", 1 << 22))
         )
-        self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self._channel)
+        self.stub = self.stub_of(self._channel)
         self._requests: queue.SimpleQueue[p4runtime_pb2.StreamMessageRequest | None] = queue.SimpleQueue()
         self._responses: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._call = self.stub.StreamChannel(iter(self._requests.get, None))
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.arbitrate(election_id)
+
+    @staticmethod
+    def stub_of(channel: grpc.Channel) -> p4runtime_pb2_grpc.P4RuntimeStub:
+        return p4runtime_pb2_grpc.P4RuntimeStub(channel)
 
     def _read(self) -> None:
         try:
@@ -244,28 +250,11 @@ def clone_session(ident: int, *replicas: tuple[int, int], length: int = 0) -> p4
     return entity
 
 
-class Network:
-    """A switch with hosts on cables at its ports."""
+class Wires:
+    """The hosts' ends of a switch's ports, and what tests do with them."""
 
-    def __init__(self, ports: Sequence[int], **config: Any) -> None:
-        self.hosts = {number: Cable() for number in ports}
-        links = {number: f"cable:0:{host.local_port}" for number, host in self.hosts.items()}
-        self.switch = EmbeddedSwitch(
-            SwitchConfig(grpc_address="127.0.0.1:0", ports=links, device_id=DEVICE_ID, **config)
-        )
-
-    def __enter__(self) -> Self:
-        self.switch.start()
-        for number, host in self.hosts.items():
-            host.connect(int(self.switch.ports[number].split(":")[1]))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.switch.stop()
-        for host in self.hosts.values():
-            host.close()
+    def __init__(self, hosts: Mapping[int, Link]) -> None:
+        self.hosts = hosts
 
     def send(self, port: int, *frames: bytes) -> None:
         assert self.hosts[port].send(frames) == len(frames)
@@ -282,9 +271,55 @@ class Network:
         assert len(frames) == count, frames
         return frames
 
+    def receive_any(self, ports: Sequence[int], count: int) -> list[int]:
+        """How many of the next `count` frames leave by each of these ports."""
+        found = dict.fromkeys(ports, 0)
+        end = time.monotonic() + PATIENCE
+        while sum(found.values()) < count:
+            ready, _, _ = select.select([self.hosts[port] for port in ports], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"only {found} of {count} frames came"
+            for port in ports:
+                found[port] += len(self.hosts[port].recv())
+        return [found[port] for port in ports]
+
     def silent(self, *ports: int) -> bool:
         """Whether nothing waits at those ports; meaningful once a later packet has come through."""
         return not any(self.hosts[port].recv() for port in ports)
+
+
+class Network(Wires):
+    """A switch with hosts on cables at its ports."""
+
+    def __init__(self, ports: Sequence[int], **config: Any) -> None:
+        self.cables = {number: Cable() for number in ports}
+        super().__init__(self.cables)
+        links = {number: f"cable:0:{host.local_port}" for number, host in self.cables.items()}
+        self.switch = EmbeddedSwitch(
+            SwitchConfig(grpc_address="127.0.0.1:0", ports=links, device_id=DEVICE_ID, **config)
+        )
+
+    def start(self) -> None:
+        self.switch.start()
+        for number, host in self.cables.items():
+            host.connect(int(self.switch.ports[number].split(":")[1]))
+
+    def restart(self) -> None:
+        """Another switch at the same address, with nothing loaded."""
+        config = dataclasses.replace(self.switch.config, grpc_address=self.switch.address)
+        self.switch.stop()
+        self.switch = EmbeddedSwitch(config)
+        self.start()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.switch.stop()
+        for host in self.cables.values():
+            host.close()
 
 
 @contextlib.contextmanager

@@ -137,6 +137,16 @@ def test_the_switch_that_stops_ends_its_streams() -> None:
     client.close()
 
 
+def test_a_role_with_a_config_is_refused(address: str) -> None:
+    with Client(address) as client:
+        assert client.status() == code_pb2.OK
+        request = p4runtime_pb2.StreamMessageRequest()
+        request.arbitration.device_id, request.arbitration.election_id.low = DEVICE_ID, 1
+        request.arbitration.role.config.type_url = "example.org/filter"
+        client.send(request)
+        assert client.ended_with() == grpc.StatusCode.INVALID_ARGUMENT
+
+
 def test_a_port_that_is_taken(address: str) -> None:
     with pytest.raises(Unreachable, match=f"cannot listen at {address}") as refused:
         EmbeddedSwitch(SwitchConfig(grpc_address=address)).start()
@@ -197,6 +207,7 @@ def test_a_fault_of_ours_is_an_internal_error_and_not_the_end(monkeypatch: pytes
         ({"ports": {511: "cable:0:9001"}}, "port 511 does not exist"),
         ({"ports": {510: "cable:0:9001"}}, "is the CPU port"),
         ({"device_id": 0}, "ids start at 1"),
+        ({"device_id": -1, "profile": "bmv2"}, "ids start at 0"),
         ({"queue_depth": 0}, "holds nothing"),
         ({"cpu_port": 600}, "CPU port 600"),
         ({"grpc_address": "127.0.0.1"}, "cannot listen"),

@@ -11,6 +11,7 @@ from tests.integration.switch.client import (
     DELETE,
     INSERT,
     MODIFY,
+    Client,
     Names,
     Network,
     exact,
@@ -121,3 +122,77 @@ def test_one_shot_action_sets(network: Network) -> None:
                 actions.add(action=names.action("send", b"\x01"), weight=1)
             client.write(INSERT, entry)
             client.write(DELETE, entry)
+
+
+def test_members_and_one_shots_are_not_mixed(network: Network) -> None:
+    with primary(network, "action_profile") as client:
+        names = Names(program("action_profile").p4info)
+        one_shot = names.entry("IndirectWS", exact(b"\xab"))
+        one_shot.table_entry.action.action_profile_action_set.action_profile_actions.add(
+            action=names.action("send", b"\x01"), weight=1
+        )
+        client.write(INSERT, member(names, 1, 1))
+        [(found, message)] = refused(client.write, INSERT, one_shot)
+        assert (found, "programmed with members and groups" in message) == (code_pb2.INVALID_ARGUMENT, True)
+        client.write(DELETE, member(names, 1))
+        client.write(INSERT, one_shot)
+        for kind, entity in ((INSERT, member(names, 1, 1)), (INSERT, members_group(names, 1))):
+            [(found, message)] = refused(client.write, kind, entity)
+            assert (found, "programmed with one-shot" in message) == (code_pb2.INVALID_ARGUMENT, True)
+        one_shot.table_entry.action.action_profile_member_id = 1
+        assert refused(client.write, MODIFY, one_shot)[0][0] == code_pb2.INVALID_ARGUMENT
+
+
+def test_what_a_one_shot_set_says_of_itself(network: Network) -> None:
+    with primary(network, "action_profile") as client:
+        names = Names(program("action_profile").p4info)
+        entry = names.entry("IndirectWS", exact(b"\xab"))
+        actions = entry.table_entry.action.action_profile_action_set
+        actions.action_profile_actions.add(action=names.action("send", b"\x02"), weight=1)
+        actions.action_selection_mode = p4runtime_pb2.ActionProfileActionSet.HASH
+        actions.size_semantics = p4runtime_pb2.ActionProfileActionSet.SUM_OF_WEIGHTS
+        client.write(INSERT, entry)
+        assert client.read(names.entry("IndirectWS")) == [entry]
+        assert ports_used(network) == {2}
+        actions.action_selection_mode = p4runtime_pb2.ActionProfileActionSet.RANDOM
+        assert refused(client.write, MODIFY, entry) == [
+            (
+                code_pb2.UNIMPLEMENTED,
+                "table IndirectWS, one-shot action set: members are selected by hash here, and in no other way",
+            )
+        ]
+        actions.action_selection_mode = p4runtime_pb2.ActionProfileActionSet.HASH
+        actions.size_semantics = p4runtime_pb2.ActionProfileActionSet.SUM_OF_MEMBERS
+        assert "size_semantics" in refused(client.write, MODIFY, entry)[0][1]
+        actions.size_semantics = p4runtime_pb2.ActionProfileActionSet.SUM_OF_WEIGHTS
+        actions.group_action.CopyFrom(names.action("send", b"\x01"))
+        assert refused(client.write, MODIFY, entry)[0][0] == code_pb2.UNIMPLEMENTED
+        # A set without actions is a miss.
+        actions.ClearField("group_action")
+        del actions.action_profile_actions[:]
+        client.write(MODIFY, entry)
+        assert client.read(names.entry("IndirectWS")) == [entry]
+        network.send(3, b"\xab\x00\x00\x00\x01")
+        actions.action_profile_actions.add(action=names.action("send", b"\x02"), weight=1)
+        client.write(MODIFY, entry)
+        network.send(3, b"\xab\x00\x00\x00\x02")
+        assert network.receive(2) == [b"\xab\x00\x00\x00\x02"]
+
+
+def test_the_size_of_a_group_that_counts_members(network: Network) -> None:
+    config = program("action_profile")
+    [profile] = config.p4info.action_profiles
+    profile.max_group_size = 2
+    profile.sum_of_members.max_member_weight = 50
+    with Client(network.switch.address) as client:
+        assert client.status() == code_pb2.OK
+        client.load(config)
+        names = Names(config.p4info)
+        client.write(INSERT, *(member(names, number, 1) for number in (1, 2, 3)))
+        heavy = members_group(names, 5, 1, 2)
+        for each in heavy.action_profile_group.members:
+            each.weight = 50
+        client.write(INSERT, heavy)
+        assert refused(client.write, INSERT, members_group(names, 6, 1, 2, 3))[0][0] == code_pb2.RESOURCE_EXHAUSTED
+        heavy.action_profile_group.members[0].weight = 51
+        assert "a weight of 51, over 50" in refused(client.write, MODIFY, heavy)[0][1]

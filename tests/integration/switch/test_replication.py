@@ -27,23 +27,6 @@ def network() -> Iterator[Network]:
         yield network
 
 
-def test_multicast(network: Network) -> None:
-    with primary(network, "multicast") as client:
-        client.write(INSERT, multicast_group(10, (1, 1), (2, 2)))
-        network.send(1, b"\x00\x0arest")
-        assert network.receive(1) == [b"\x00\x01rest"]
-        assert network.receive(2) == [b"\x00\x02rest"]
-        client.write(MODIFY, multicast_group(10, (1, 1), (2, 2), (3, 1)))
-        network.send(1, b"\x00\x0a")
-        assert [network.receive(port) for port in (1, 2, 3)] == [[b"\x00\x01"], [b"\x00\x02"], [b"\x00\x01"]]
-        assert client.read(multicast_group(0)) == [multicast_group(10, (1, 1), (2, 2), (3, 1))]
-        client.write(DELETE, multicast_group(10))
-        client.write(INSERT, multicast_group(11, (2, 7)))
-        network.send(1, b"\x00\x0a", b"\x00\x0b")
-        assert network.receive(2) == [b"\x00\x07"], "and nothing for group 10"
-        assert network.silent(1, 3)
-
-
 def test_multicast_groups_that_cannot_be(network: Network) -> None:
     with primary(network, "multicast") as client:
         client.write(INSERT, multicast_group(1, (1, 0)))
@@ -61,6 +44,12 @@ def test_multicast_groups_that_cannot_be(network: Network) -> None:
             [(found, message)] = refused(client.write, kind, entity)
             assert found == expected, message
             assert says in message
+        backup = multicast_group(2, (1, 0))
+        replica = backup.packet_replication_engine_entry.multicast_group_entry.replicas[0]
+        replica.backup_replicas.add(port=b"\x02")
+        assert refused(client.write, INSERT, backup) == [
+            (code_pb2.UNIMPLEMENTED, "multicast group 2: backup replicas are not supported")
+        ]
         assert "1, 2, 3" in refused(client.write, MODIFY, multicast_group(1, (9, 0)))[0][1]
         assert client.read(multicast_group(0)) == [multicast_group(1, (1, 0))]
         with pytest.raises(grpc.RpcError) as failed:

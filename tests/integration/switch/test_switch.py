@@ -62,7 +62,7 @@ def test_log_packets(caplog: pytest.LogCaptureFixture) -> None:
 def test_frames_cut_short_and_a_cable_unplugged_do_not_end_the_switch(network: Network) -> None:
     with primary(network, "simple_router") as client:
         network.send(1, b"\x00", b"\x00" * 13, bytes(12) + b"\x08\x00\x45")
-        network.hosts[1]._socket.send(b"no bundle")
+        network.cables[1]._socket.send(b"no bundle")
         client.load(program("multicast"))
         client.write(INSERT, multicast_group(1, (2, 0), (3, 0)))
         network.hosts[2].close()

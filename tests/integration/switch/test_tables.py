@@ -6,6 +6,7 @@ import struct
 import time
 from collections.abc import Iterator
 
+import grpc
 import pytest
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
@@ -21,6 +22,7 @@ from tests.integration.switch.client import (
     primary,
     program,
     refused,
+    text,
 )
 
 
@@ -34,24 +36,14 @@ def ternary(value: bytes, mask: bytes) -> p4runtime_pb2.FieldMatch:
     return p4runtime_pb2.FieldMatch(field_id=1, ternary=p4runtime_pb2.FieldMatch.Ternary(value=value, mask=mask))
 
 
-def test_ternary_priorities(network: Network) -> None:
+def test_reads_by_priority(network: Network) -> None:
     with primary(network, "ternary") as client:
         names = Names(program("ternary").p4info)
-        low = names.entry(
-            "ingress.ter", ternary(b"\x12\x00", b"\xff\x00"), priority=5, action=names.action("ingress.send_1")
-        )
-        high = names.entry(
-            "ingress.ter", ternary(b"\x12\x34", b"\xff\xff"), priority=9, action=names.action("ingress.send_2")
-        )
+        action = names.action("ingress.send_1")
+        low = names.entry("ingress.ter", ternary(b"\x12\x00", b"\xff\x00"), priority=5, action=action)
+        high = names.entry("ingress.ter", ternary(b"\x12\x34", b"\xff\xff"), priority=9, action=action)
         client.write(INSERT, low, high)
-        network.send(3, b"\x12\x34", b"\x12\x35")
-        assert network.receive(2) == [b"\x12\x34"]
-        assert network.receive(1) == [b"\x12\x35"]
-        assert client.read(names.entry("ingress.ter")) == [low, high]
         assert client.read(names.entry("ingress.ter", priority=9)) == [high]
-        client.write(DELETE, high)
-        network.send(3, b"\x12\x34")
-        assert network.receive(1) == [b"\x12\x34"]
 
 
 def test_ternary_entries_that_cannot_be(network: Network) -> None:
@@ -89,19 +81,6 @@ def test_ternary_entries_that_cannot_be(network: Network) -> None:
         missing = names.entry("ingress.ter", match, priority=8, action=action)
         assert refused(client.write, MODIFY, missing)[0][0] == code_pb2.NOT_FOUND
         assert refused(client.write, DELETE, missing)[0][0] == code_pb2.NOT_FOUND
-
-
-def test_optional(network: Network) -> None:
-    with primary(network, "optional") as client:
-        names = Names(program("optional").p4info)
-        match = p4runtime_pb2.FieldMatch(field_id=1, optional=p4runtime_pb2.FieldMatch.Optional(value=b"\xab\xcd"))
-        one = names.entry("ingress.opt", match, priority=10, action=names.action("ingress.send_1"))
-        rest = names.entry("ingress.opt", priority=1, action=names.action("ingress.send_2"))
-        client.write(INSERT, one, rest)
-        network.send(3, b"\xab\xcd", b"\xab\xce")
-        assert network.receive(1) == [b"\xab\xcd"]
-        assert network.receive(2) == [b"\xab\xce"]
-        assert client.read(names.entry("ingress.opt")) == [one, rest]
 
 
 def test_direct_counters(network: Network) -> None:
@@ -151,6 +130,13 @@ def test_direct_meters(network: Network) -> None:
         assert client.read(direct)[0].direct_meter_entry.config == config
         client.write(MODIFY, direct)
         assert not client.read(wanted)[0].table_entry.HasField("meter_config")
+        wanted.table_entry.meter_counter_data.SetInParent()
+        direct.direct_meter_entry.counter_data.SetInParent()
+        for coloured in (wanted, direct):
+            assert refused(client.write, MODIFY, coloured)[0][0] == code_pb2.UNIMPLEMENTED
+            with pytest.raises(grpc.RpcError) as failed:
+                client.read(coloured)
+            assert "counters for each colour of a meter are not supported" in text(failed.value)
         config.pir = 5
         message = refused(client.write, MODIFY, entry)[0][1]
         assert "below the committed rate" in message
@@ -269,6 +255,8 @@ def test_const_entries_can_be_read_and_nothing_else() -> None:
         entity.table_entry.is_const = False
         for kind in (INSERT, MODIFY, DELETE):
             assert refused(client.write, kind, entity)[0][0] == code_pb2.PERMISSION_DENIED
+        entity.table_entry.is_const = True
+        assert refused(client.write, DELETE, entity)[0][0] == code_pb2.INVALID_ARGUMENT
         # Commit and reconcile leave them alone.
         client.load(program("../stf/table-entries-priority-bmv2"), SetConfig.RECONCILE_AND_COMMIT)
         assert client.read(names.entry("ingress.t_ternary")) == entries

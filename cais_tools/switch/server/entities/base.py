@@ -36,17 +36,20 @@ class Handler(Protocol):
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports that a packet can leave by; `cpu` is the P4Runtime client."""
+    """The ports that a packet can leave by; `cpu` is the P4Runtime client. `must_exist`: no others may be named."""
 
     numbers: Collection[int]
     cpu: int
+    must_exist: bool = True
 
     def check(self, port: int, where: str) -> int:
-        if port == self.cpu or port in self.numbers:
+        if port == self.cpu or port in self.numbers or not self.must_exist:
             return port
         known = ", ".join(str(number) for number in sorted(self.numbers)) or "none"
         hint = " (ports start at 1)" if port == 0 else ""
-        raise invalid(f"{where}: there is no port {port}{hint}; ports are {known}, and {self.cpu} is the CPU's")
+        # Ports come as bytes of any length, and Python writes no numbers of thousands of digits.
+        wanted = str(port) if port.bit_length() <= 64 else f"of {port.bit_length()} bits"
+        raise invalid(f"{where}: there is no port {wanted}{hint}; ports are {known}, and {self.cpu} is the CPU's")
 
 
 def only_modify(kind: p4runtime_pb2.Update.Type, what: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cais_tools.p4rt import code_pb2, p4runtime_pb2
+from cais_tools.p4rt import p4runtime_pb2
 from cais_tools.switch.meters import Meter
 from cais_tools.switch.server.entities.base import Undo, nothing, only_modify
-from cais_tools.switch.server.entities.meters import config_message, config_of
+from cais_tools.switch.server.entities.meters import config_message, config_of, refuse_colours
 from cais_tools.switch.server.entities.tables import TableEntries
 from cais_tools.switch.server.schema import TableSchema
-from cais_tools.switch.server.status import P4Error, invalid
+from cais_tools.switch.server.status import invalid
 from cais_tools.switch.state import Cell
 from cais_tools.switch.tables import TableEntry
 
@@ -57,8 +57,7 @@ class DirectMeterEntries:
 
     def write(self, kind: p4runtime_pb2.Update.Type, entry: p4runtime_pb2.DirectMeterEntry) -> Undo:
         only_modify(kind, "a direct meter")
-        if entry.HasField("counter_data"):
-            raise P4Error(code_pb2.UNIMPLEMENTED, "counters for each colour of a meter are not supported")
+        refuse_colours(entry.HasField("counter_data"), "direct meters")
         meter = self._meter(entry.table_entry)
         before = meter.config
         meter.configure(config_of(entry.config, "direct meter") if entry.HasField("config") else None)
@@ -71,6 +70,7 @@ class DirectMeterEntries:
         return meter
 
     def read(self, entry: p4runtime_pb2.DirectMeterEntry) -> Iterator[p4runtime_pb2.Entity]:
+        refuse_colours(entry.HasField("counter_data"), "direct meters")
         for table, found in _selected(self._tables, entry.table_entry, "meter"):
             entity = p4runtime_pb2.Entity()
             message = entity.direct_meter_entry

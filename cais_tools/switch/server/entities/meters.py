@@ -10,7 +10,7 @@ from cais_tools.switch.server.entities.base import Undo, check_index, only_modif
 from cais_tools.switch.server.schema import ArraySchema, Schema
 from cais_tools.switch.server.status import P4Error, invalid
 
-__all__ = ["MeterEntries", "config_message", "config_of"]
+__all__ = ["MeterEntries", "config_message", "config_of", "refuse_colours"]
 
 
 def config_of(message: p4runtime_pb2.MeterConfig, where: str) -> MeterConfig:
@@ -37,7 +37,7 @@ class MeterEntries:
         meter = self._schema.meter(entry.meter_id)
         where = f"meter {meter.name}"
         only_modify(kind, where)
-        _refuse_counters(entry, where)
+        refuse_colours(entry.HasField("counter_data"), where)
         array = self._meters[meter.name]
         if entry.HasField("index"):
             indices = [check_index(entry.index.index, array.size, where)]
@@ -55,7 +55,7 @@ class MeterEntries:
         return undo
 
     def read(self, entry: p4runtime_pb2.MeterEntry) -> Iterator[p4runtime_pb2.Entity]:
-        _refuse_counters(entry, "meters")
+        refuse_colours(entry.HasField("counter_data"), "meters")
         if entry.meter_id == 0:
             for meter in self._schema.meters.values():
                 yield from self._read_all(meter)
@@ -81,6 +81,7 @@ class MeterEntries:
         return entity
 
 
-def _refuse_counters(entry: p4runtime_pb2.MeterEntry, where: str) -> None:
-    if entry.HasField("counter_data"):
-        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: counters for each colour are not supported")
+def refuse_colours(asked: bool, where: str) -> None:
+    """Counters for each colour of a meter (MeterCounterData): not every target has them."""
+    if asked:
+        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: counters for each colour of a meter are not supported")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
@@ -13,13 +14,14 @@ from cais_tools.switch.server.matching import action_of, params_of
 from cais_tools.switch.server.schema import ActionSchema, ProfileSchema, Schema
 from cais_tools.switch.server.status import P4Error, invalid
 
-__all__ = ["GroupEntries", "MemberEntries", "check_weight", "watched_port"]
+__all__ = ["GroupEntries", "MemberEntries", "Modes", "check_weight", "is_hidden", "watched_port"]
 
 
 class MemberEntries:
-    def __init__(self, schema: Schema, profiles: Mapping[str, ActionProfile]) -> None:
+    def __init__(self, schema: Schema, profiles: Mapping[str, ActionProfile], modes: Modes) -> None:
         self._schema = schema
         self._profiles = profiles
+        self._modes = modes
 
     def write(self, kind: p4runtime_pb2.Update.Type, entry: p4runtime_pb2.ActionProfileMember) -> Undo:
         schema = self._schema.profile(entry.action_profile_id)
@@ -36,6 +38,7 @@ class MemberEntries:
             raise invalid(f"action profile {schema.name}: member {ident} has no action")
         call = self._call(schema, entry.action)
         if kind == INSERT:
+            self._modes.check_manual(profile)
             profile.insert_member(ident, call)
             return lambda: profile.delete_member(ident)
         old = profile.member(ident)
@@ -49,8 +52,7 @@ class MemberEntries:
                 yield self._entity(schema, entry.member_id, profile.member(entry.member_id))
                 continue
             for ident, call in profile.members():
-                # Those of one-shot programming lie beyond what a client can name.
-                if ident >> 32 == 0:
+                if not is_hidden(ident):
                     yield self._entity(schema, ident, call)
 
     def _entity(self, schema: ProfileSchema, ident: int, call: ActionCall) -> p4runtime_pb2.Entity:
@@ -72,9 +74,10 @@ class MemberEntries:
 class GroupEntries:
     """Keeps the messages beside the engine's state: `max_size`, and how ports were given."""
 
-    def __init__(self, schema: Schema, profiles: Mapping[str, ActionProfile], ports: Ports) -> None:
+    def __init__(self, schema: Schema, profiles: Mapping[str, ActionProfile], ports: Ports, modes: Modes) -> None:
         self._schema = schema
         self._profiles = profiles
+        self._modes = modes
         self._ports = ports
         self._groups: dict[tuple[int, int], p4runtime_pb2.ActionProfileGroup] = {}
 
@@ -97,6 +100,7 @@ class GroupEntries:
         message.CopyFrom(entry)
         members = self._members(schema, message)
         if kind == INSERT:
+            self._modes.check_manual(profile)
             profile.insert_group(entry.group_id, members)
         else:
             profile.group(entry.group_id)
@@ -138,7 +142,7 @@ class GroupEntries:
             members.append(GroupMember(member.member_id, weight, watched_port(member, self._ports, where)))
         if len({member.member for member in members}) != len(members):
             raise invalid(f"{where} has a member twice; use its weight instead")
-        _check_size(schema, message.max_size, sum(member.weight for member in members), where)
+        _check_size(schema, message.max_size, schema.group_size([member.weight for member in members]), where)
         return tuple(members)
 
 
@@ -161,6 +165,37 @@ def _refuse_used(profile: ActionProfile, kind: str, ident: int) -> None:
         raise P4Error(code_pb2.FAILED_PRECONDITION, f"{kind} {ident} of {profile.name} is used by {user}")
 
 
+def is_hidden(ident: int) -> bool:
+    """Whether a member or a group belongs to a one-shot set: their ids lie beyond what a client can name."""
+    return ident >> 32 != 0
+
+
+class Modes:
+    """A selector is programmed with one-shot sets only, or with members and groups only (section 9.2.3)."""
+
+    def __init__(self) -> None:
+        self._one_shots: Counter[str] = Counter()
+
+    def count_one_shot(self, profile: str, step: int) -> None:
+        """One more (+1) or less (-1) set in use."""
+        self._one_shots[profile] += step
+
+    def check_manual(self, profile: ActionProfile) -> None:
+        """Raises P4Error where members and groups are not possible."""
+        if self._one_shots[profile.name]:
+            raise _mixed(profile, "one-shot action sets")
+
+    def check_one_shot(self, profile: ActionProfile) -> None:
+        """Raises P4Error where one-shot sets are not possible."""
+        # Where there are sets already there is nothing else: no need to look.
+        if not self._one_shots[profile.name] and any((*profile.members(), *profile.groups())):
+            raise _mixed(profile, "members and groups")
+
+
+def _mixed(profile: ActionProfile, used: str) -> P4Error:
+    return invalid(f"action profile {profile.name} is programmed with {used} already: the two cannot be mixed")
+
+
 def check_weight(schema: ProfileSchema, weight: int, where: str) -> int:
     """The weight that counts. 0 is the only one allowed where P4Info disallows weights, and else forbidden."""
     if schema.weights_disallowed:
@@ -169,6 +204,8 @@ def check_weight(schema: ProfileSchema, weight: int, where: str) -> int:
         return 1
     if weight < 1:
         raise invalid(f"{where}: a weight of {weight}; the least is 1")
+    if 0 < schema.max_member_weight < weight:
+        raise invalid(f"{where}: a weight of {weight}, over {schema.max_member_weight}")
     return weight
 
 
@@ -186,12 +223,12 @@ def watched_port(
             return None
 
 
-def _check_size(schema: ProfileSchema, max_size: int, weights: int, where: str) -> None:
+def _check_size(schema: ProfileSchema, max_size: int, size: int, where: str) -> None:
     limit = schema.max_group_size
     if limit and not 0 <= max_size <= limit:
         raise invalid(f"{where}: max_size {max_size} is over the action profile's {limit}")
     if max_size < 0:
         raise invalid(f"{where}: max_size is negative")
     most = max_size or limit
-    if most and weights > most:
-        raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{where}: weights add up to {weights}, over {most}")
+    if most and size > most:
+        raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{where}: its size is {size}, over {most}")

@@ -12,7 +12,7 @@ from cais_tools.switch.server.entities.counters import CounterEntries
 from cais_tools.switch.server.entities.digests import DigestEntries
 from cais_tools.switch.server.entities.direct import DirectCounterEntries, DirectMeterEntries
 from cais_tools.switch.server.entities.meters import MeterEntries
-from cais_tools.switch.server.entities.profiles import GroupEntries, MemberEntries
+from cais_tools.switch.server.entities.profiles import GroupEntries, MemberEntries, Modes
 from cais_tools.switch.server.entities.registers import RegisterEntries
 from cais_tools.switch.server.entities.replication import ReplicationEntries
 from cais_tools.switch.server.entities.table_actions import TableActions
@@ -33,12 +33,13 @@ class EntityStore:
     def __init__(
         self, schema: Schema, engine: Engine, ports: Ports, buffers: DigestBuffers, clock: Callable[[], int]
     ) -> None:
-        actions = TableActions(schema, engine.profiles, ports)
+        modes = Modes()
+        actions = TableActions(schema, engine.profiles, ports, modes)
         self.tables = TableEntries(schema, engine.tables, actions, clock)
         self._handlers: dict[str, Handler] = {
             "table_entry": self.tables,
-            "action_profile_member": MemberEntries(schema, engine.profiles),
-            "action_profile_group": GroupEntries(schema, engine.profiles, ports),
+            "action_profile_member": MemberEntries(schema, engine.profiles, modes),
+            "action_profile_group": GroupEntries(schema, engine.profiles, ports, modes),
             "meter_entry": MeterEntries(schema, engine.meters),
             "direct_meter_entry": DirectMeterEntries(self.tables),
             "counter_entry": CounterEntries(schema, engine.counters),

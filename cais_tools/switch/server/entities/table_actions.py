@@ -11,7 +11,7 @@ from cais_tools.switch.actions import ActionCall
 from cais_tools.switch.profiles import ActionProfile, GroupMember
 from cais_tools.switch.refusals import StateError
 from cais_tools.switch.server.entities.base import Ports
-from cais_tools.switch.server.entities.profiles import check_weight, watched_port
+from cais_tools.switch.server.entities.profiles import Modes, check_weight, watched_port
 from cais_tools.switch.server.matching import action_of, params_of
 from cais_tools.switch.server.schema import ActionSchema, ProfileSchema, Schema, TableSchema
 from cais_tools.switch.server.status import P4Error, invalid
@@ -31,8 +31,9 @@ class OneShot:
 
 
 class TableActions:
-    def __init__(self, schema: Schema, profiles: Mapping[str, ActionProfile], ports: Ports) -> None:
+    def __init__(self, schema: Schema, profiles: Mapping[str, ActionProfile], ports: Ports, modes: Modes) -> None:
         self._schema = schema
+        self._modes = modes
         self._profiles = profiles
         self._ports = ports
         # Ids for one-shot groups and members, beyond the 32 bits that a client can name.
@@ -48,6 +49,8 @@ class TableActions:
                 raise invalid(f"table {table.name} has no action profile: the entry needs an action, not {given}")
             return self.call(table, message.action, default=False)
         profile = self._schema.profile(table.profile)
+        if given in ("action_profile_member_id", "action_profile_group_id"):
+            self._modes.check_manual(self._profiles[profile.name])
         if given == "action_profile_member_id":
             return MemberRef(message.action_profile_member_id)
         if given == "action" or not profile.with_selector:
@@ -76,6 +79,7 @@ class TableActions:
         kept.CopyFrom(message)
         calls, shares = self._shares(table, schema, kept)
         profile = self._profiles[schema.name]
+        self._modes.check_one_shot(profile)
         made: list[int] = []
         group = next(self._hidden)
         try:
@@ -90,32 +94,28 @@ class TableActions:
             for ident in made:
                 profile.delete_member(ident)
             raise
+        self._modes.count_one_shot(schema.name, 1)
         return OneShot(kept, schema.name, group, tuple(made))
 
     def _shares(
         self, table: TableSchema, schema: ProfileSchema, message: p4runtime_pb2.ActionProfileActionSet
     ) -> tuple[list[ActionCall], list[tuple[int, int | None]]]:
         where = f"table {table.name}, one-shot action set"
-        for option in ("action_selection_mode", "size_semantics"):
-            if getattr(message, option, 0):
-                raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: {option} can only be the default")
-        if "group_action" in message.DESCRIPTOR.fields_by_name and message.HasField("group_action"):
-            raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: group_action is not supported")
+        _check_options(schema, message, where)
         calls: list[ActionCall] = []
         shares: list[tuple[int, int | None]] = []
         for each in message.action_profile_actions:
             calls.append(self.call(table, each.action, default=False))
             shares.append((check_weight(schema, each.weight, where), watched_port(each, self._ports, where)))
-        if not calls:
-            raise invalid(f"{where} is empty")
-        weights = sum(weight for weight, _ in shares)
-        if schema.max_group_size and weights > schema.max_group_size:
-            raise invalid(f"{where}: weights add up to {weights}, over {schema.max_group_size}")
+        size = schema.group_size([weight for weight, _ in shares])
+        if schema.max_group_size and size > schema.max_group_size:
+            raise invalid(f"{where}: its size is {size}, over {schema.max_group_size}")
         return calls, shares
 
     def drop_one_shot(self, one_shot: OneShot) -> None:
         """Remove the group and the members, once no entry refers to them."""
         profile = self._profiles[one_shot.profile]
+        self._modes.count_one_shot(one_shot.profile, -1)
         profile.delete_group(one_shot.group)
         for ident in one_shot.members:
             profile.delete_member(ident)
@@ -139,3 +139,16 @@ class TableActions:
         if action_id == 0:
             raise P4Error(code_pb2.INTERNAL, f"table {table.name} runs {name}, which the P4Info does not have")
         return table.actions[action_id]
+
+
+def _check_options(schema: ProfileSchema, message: p4runtime_pb2.ActionProfileActionSet, where: str) -> None:
+    """What a set may say of itself: what the selector says already. Stubs before 1.5.0 do not know these fields."""
+    kind = p4runtime_pb2.ActionProfileActionSet
+    mode, size = getattr(message, "action_selection_mode", 0), getattr(message, "size_semantics", 0)
+    if mode not in (0, getattr(kind, "HASH", 0)):
+        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: members are selected by hash here, and in no other way")
+    own = getattr(kind, "SUM_OF_MEMBERS" if schema.counts_members else "SUM_OF_WEIGHTS", 0)
+    if size not in (0, own):
+        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: size_semantics can only be the selector's own")
+    if "group_action" in message.DESCRIPTOR.fields_by_name and message.HasField("group_action"):
+        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: group_action is not supported")

@@ -11,7 +11,7 @@ from cais_tools.switch.matches import Match
 from cais_tools.switch.meters import MeterConfig
 from cais_tools.switch.refusals import NotFound
 from cais_tools.switch.server.entities.base import DELETE, INSERT, MODIFY, Undo
-from cais_tools.switch.server.entities.meters import config_message, config_of
+from cais_tools.switch.server.entities.meters import config_message, config_of, refuse_colours
 from cais_tools.switch.server.entities.table_actions import OneShot, TableActions
 from cais_tools.switch.server.matching import key_of, match_messages
 from cais_tools.switch.server.schema import Schema, TableSchema
@@ -19,6 +19,8 @@ from cais_tools.switch.server.status import P4Error, invalid
 from cais_tools.switch.tables import GroupRef, Table, TableAction, TableEntry
 
 __all__ = ["TableEntries"]
+
+NO_DEFAULT_RESOURCES = "v1model counts and meters hits only, the default entry has no direct counter or meter"
 
 _Key = tuple[str, tuple[Match, ...], int]
 
@@ -54,6 +56,8 @@ class TableEntries:
 
     def write(self, kind: p4runtime_pb2.Update.Type, entry: p4runtime_pb2.TableEntry) -> Undo:
         table = self.schema.table(entry.table_id)
+        if entry.is_const:
+            raise invalid(f"table {table.name}: is_const cannot be written")
         if kind != DELETE:
             _check_options(table, entry)
         if entry.is_default_action:
@@ -146,7 +150,7 @@ class TableEntries:
         if entry.idle_timeout_ns:
             raise invalid(f"{where}: the default entry cannot time out")
         if entry.HasField("counter_data") or entry.HasField("meter_config"):
-            raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: the default entry has no direct counter or meter here")
+            raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: {NO_DEFAULT_RESOURCES}")
         if table.const_default:
             raise P4Error(code_pb2.PERMISSION_DENIED, f"{where}: the default entry is const")
         if table.profile:
@@ -227,13 +231,12 @@ class TableEntries:
         """The entry with the key of a message, for its direct resources. Raises P4Error, NotFound."""
         table = self.schema.table(entry.table_id)
         if entry.is_default_action:
-            raise P4Error(
-                code_pb2.UNIMPLEMENTED, f"table {table.name}: the default entry has no direct counter or meter here"
-            )
+            raise P4Error(code_pb2.UNIMPLEMENTED, f"table {table.name}: {NO_DEFAULT_RESOURCES}")
         _, match, priority = _key(table, entry)
         return self._tables[table.name].get(match, priority)
 
     def read(self, entry: p4runtime_pb2.TableEntry) -> Iterator[p4runtime_pb2.Entity]:
+        refuse_colours(entry.HasField("meter_counter_data"), "table entries")
         if entry.table_id == 0:
             for table in self.schema.tables.values():
                 yield from self._read_table(table, entry)
@@ -272,14 +275,13 @@ class TableEntries:
 
     def _read_default(self, table: TableSchema) -> Iterator[p4runtime_pb2.Entity]:
         action = self._tables[table.name].default_action
-        if action is None:
-            return
         entity = p4runtime_pb2.Entity()
         entry = entity.table_entry
         entry.table_id = table.id
         entry.is_default_action = True
         entry.is_const = table.const_default
-        entry.action.CopyFrom(self._actions.message(table, action, None))
+        if action is not None:
+            entry.action.CopyFrom(self._actions.message(table, action, None))
         extra = self._default_extras.get(table.name, _NO_EXTRA)
         entry.controller_metadata, entry.metadata = extra.controller_metadata, extra.metadata
         yield entity
@@ -357,14 +359,11 @@ def _key(table: TableSchema, entry: p4runtime_pb2.TableEntry) -> _Key:
 
 def _check_options(table: TableSchema, entry: p4runtime_pb2.TableEntry) -> None:
     where = f"table {table.name}"
-    if entry.is_const:
-        raise invalid(f"{where}: is_const cannot be written")
     if entry.HasField("counter_data") and not table.direct_counter:
         raise invalid(f"{where} has no direct counter")
     if entry.HasField("meter_config") and not table.direct_meter:
         raise invalid(f"{where} has no direct meter")
-    if entry.HasField("meter_counter_data"):
-        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: counters for each colour are not supported")
+    refuse_colours(entry.HasField("meter_counter_data"), where)
     if entry.HasField("time_since_last_hit"):
         raise invalid(f"{where}: time_since_last_hit cannot be written")
     if entry.idle_timeout_ns and not table.idle_timeout:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
-from cais_tools.switch.matches import Exact, Lpm, Match, Ternary
+from cais_tools.switch.matches import Exact, Lpm, Match, Range, Ternary
 from cais_tools.switch.server.entities.base import Undo, only_modify
 from cais_tools.switch.server.matching import fields_of
 from cais_tools.switch.server.schema import MatchField, Schema
@@ -14,6 +16,8 @@ from cais_tools.switch.server.status import P4Error
 __all__ = ["ValueSetEntries"]
 
 _Members = list[tuple[int, int]]
+
+_MOST_PAIRS = 1 << 12
 
 
 class ValueSetEntries:
@@ -30,12 +34,10 @@ class ValueSetEntries:
         only_modify(kind, where)
         if len(entry.members) > value_set.size:
             raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{where} holds at most {value_set.size} members")
-        members: _Members = []
-        for member in entry.members:
-            pair = _joined(value_set.fields, fields_of(where, value_set.fields, member.match), where)
-            if pair in members:
-                raise P4Error(code_pb2.ALREADY_EXISTS, f"{where} would have a member twice")
-            members.append(pair)
+        keys = [fields_of(where, value_set.fields, member.match) for member in entry.members]
+        if len(set(keys)) != len(keys):
+            raise P4Error(code_pb2.ALREADY_EXISTS, f"{where} would have a member twice")
+        members = [pair for key in keys for pair in _pairs(value_set.fields, key, where)]
         target = self._value_sets[value_set.name]
         before, old = list(target), self._written.get(value_set.id)
         target[:] = members
@@ -58,19 +60,40 @@ class ValueSetEntries:
             yield entity
 
 
-def _joined(fields: Sequence[MatchField], matches: Sequence[Match], where: str) -> tuple[int, int]:
-    """Value and mask of all keys in a row, as the engine compares them with the key of the select."""
-    value = mask = 0
-    for field, match in zip(fields, matches, strict=True):
-        full = (1 << field.width) - 1
-        match match:
-            case Exact(number):
-                pair = number, full
-            case Lpm(number, prefix_len):
-                pair = number, full ^ (full >> prefix_len)
-            case Ternary(number, care):
-                pair = number, care
-            case _:
-                raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: ranges are not supported in value sets")
-        value, mask = value << field.width | pair[0], mask << field.width | pair[1]
-    return value, mask
+def _pairs(fields: Sequence[MatchField], key: Sequence[Match], where: str) -> _Members:
+    """Value and mask of all fields in a row, as the engine compares them; a range takes more than one pair."""
+    choices = [_masks(match, field.width) for field, match in zip(fields, key, strict=True)]
+    if math.prod(len(each) for each in choices) > _MOST_PAIRS:
+        raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{where}: these ranges take more than {_MOST_PAIRS} comparisons")
+    pairs: _Members = []
+    for combination in itertools.product(*choices):
+        value = mask = 0
+        for field, (number, care) in zip(fields, combination, strict=True):
+            value, mask = value << field.width | number, mask << field.width | care
+        pairs.append((value, mask))
+    return pairs
+
+
+def _masks(match: Match, width: int) -> _Members:
+    full = (1 << width) - 1
+    match match:
+        case Exact(number):
+            return [(number, full)]
+        case Lpm(number, prefix_len):
+            return [(number, full ^ (full >> prefix_len))]
+        case Ternary(number, care):
+            return [(number, care)]
+        case Range(low, high):
+            return _prefixes(low, high, full)
+
+
+def _prefixes(low: int, high: int, full: int) -> _Members:
+    """The fewest prefixes that make up a range."""
+    found: _Members = []
+    while low <= high:
+        size = low & -low if low else full + 1
+        while size > high - low + 1:
+            size >>= 1
+        found.append((low, full & ~(size - 1)))
+        low += size
+    return found

@@ -130,6 +130,11 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
         filter.apply();
         fixed.apply();
         spread.apply();
+        if (hdr.frame.flags == 14) {
+            standard.mcast_grp = hdr.frame.number;
+        } else if (hdr.frame.flags == 13) {
+            clone(CloneType.I2E, (bit<32>) hdr.frame.number);
+        }
     }
 }
 

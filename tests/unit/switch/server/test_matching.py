@@ -31,11 +31,19 @@ actions { preamble { id: 16777218 name: "NoAction" alias: "NoAction" } }
 actions { preamble { id: 16777219 name: "In.only" alias: "only" } }
 """
 
-TRANSLATED = (
-    P4INFO.replace("bitwidth: 48", 'type_name { name: "mac_t" }')
-    + """
+STRINGS = """
 type_info { new_types { key: "mac_t" value { translated_type { uri: "mac" sdn_string {} } } } }
 """
+TRANSLATED = P4INFO.replace("bitwidth: 48", 'type_name { name: "mac_t" }') + STRINGS
+PACKET_IN = (
+    P4INFO
+    + """
+controller_packet_metadata {
+  preamble { id: 81826293 name: "packet_in" }
+  metadata { id: 1 name: "port" type_name { name: "mac_t" } }
+}
+"""
+    + STRINGS
 )
 
 
@@ -180,7 +188,19 @@ def test_a_p4info_that_contradicts_itself() -> None:
     for broken, says in (
         (P4INFO.replace("id: 16777218 name", "id: 16777217 name"), "the same id 16777217"),
         (P4INFO.replace("action_refs { id: 16777217 }", "action_refs { id: 4 }"), "refers to action 4"),
-        (TRANSLATED, "parameter mac is translated to strings"),
+        (PACKET_IN, "packet_in, field port is translated to strings"),
     ):
         with pytest.raises(P4Error, match=says):
             build_schema(parse_p4info(broken))
+
+
+def test_parameters_that_are_strings() -> None:
+    action = build_schema(parse_p4info(TRANSLATED)).actions[16777217]
+    message = action_of(action, (3, 77))
+    assert [param.value for param in message.params] == [b"\x03", b"77"], "a value that nobody has named"
+    for text in (b"leaf", b"spine", b"leaf"):
+        message.params[1].value = text
+        assert action_of(action, params_of(action, message)) == message
+    message.params[1].value = b"\xff"
+    with pytest.raises(P4Error, match="is no text"):
+        params_of(action, message)

@@ -166,6 +166,14 @@ def test_what_is_not_acknowledged_is_not_sent_again_until_its_time_is_over() -> 
     assert buffer.add((1,), 1700) == DigestList(3, ((1,),))
 
 
+def test_digests_that_nobody_acknowledges_are_not_kept_without_end() -> None:
+    buffer = DigestBuffer(DigestConfig(max_list_size=1, ack_timeout_ns=10**18))
+    sent = sum(buffer.add((number,), number) is not None for number in range(20_000))
+    assert sent == 1 << 14
+    buffer.acknowledge(1)
+    assert buffer.add((30_000,), 30_000) is not None
+
+
 def test_digests_that_nobody_asked_for_are_not_kept() -> None:
     buffers = DigestBuffers()
     assert buffers.add(1, (1,), 0) is None
@@ -183,16 +191,16 @@ def test_digests_that_nobody_asked_for_are_not_kept() -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "127.1.2.3:9559", "[::1]:9559", "localhost:1"])
 def test_loopback_needs_no_permission(address: str) -> None:
-    host, port = check_address(address, insecure=False)
+    host, port = check_address(address, allowed=False)
     assert f"{host}:{port}" == address
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9559", "[::]:9559", "192.0.2.1:9559", "switch.example:9559"])
 def test_anything_else_does(address: str) -> None:
     with pytest.raises(UsageError, match="without TLS") as refused:
-        check_address(address, insecure=False)
+        check_address(address, allowed=False)
     assert "--insecure" in (refused.value.hint or "")
-    check_address(address, insecure=True)
+    check_address(address, allowed=True)
 
 
 @pytest.mark.parametrize(
@@ -200,4 +208,4 @@ def test_anything_else_does(address: str) -> None:
 )
 def test_what_is_no_address(address: str) -> None:
     with pytest.raises(UsageError, match="cannot listen"):
-        check_address(address, insecure=True)
+        check_address(address, allowed=True)

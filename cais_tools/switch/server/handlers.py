@@ -1,0 +1,89 @@
+"""The service's methods as gRPC gets them, with requests parsed here.
+
+gRPC's own way with bytes that are no message leaves a call behind that never ends when they come on a stream, and the
+server then never stops; it also writes a traceback for each.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# The stubs of grpc leave their own type arguments out.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+
+from cais_tools.p4rt import code_pb2, p4runtime_pb2, p4runtime_pb2_grpc
+from cais_tools.switch.server.status import P4Error, abort
+
+__all__ = ["service_handler"]
+
+
+class _Malformed:
+    """Stands for a request that could not be parsed."""
+
+    def __init__(self, name: str) -> None:
+        self.error = P4Error(code_pb2.INVALID_ARGUMENT, f"the request is no {name}: its bytes are damaged")
+
+
+_Behaviour = Callable[[Any, grpc.ServicerContext], Any]
+
+
+def service_handler(service: p4runtime_pb2_grpc.P4RuntimeServicer) -> grpc.GenericRpcHandler[Any, Any]:
+    descriptor = p4runtime_pb2.DESCRIPTOR.services_by_name["P4Runtime"]
+    handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+    for method in descriptor.methods:
+        behaviour: _Behaviour = getattr(service, method.name)
+        parse = _parser(getattr(p4runtime_pb2, method.input_type.name), method.input_type.full_name)
+        if method.client_streaming:
+            handler = grpc.stream_stream_rpc_method_handler(_checked_stream(behaviour), parse, _serialize)
+        elif method.server_streaming:
+            handler = grpc.unary_stream_rpc_method_handler(_checked(behaviour), parse, _serialize)
+        else:
+            handler = grpc.unary_unary_rpc_method_handler(_checked(behaviour), parse, _serialize)
+        handlers[method.name] = handler
+    return grpc.method_handlers_generic_handler(descriptor.full_name, handlers)
+
+
+def _parser(kind: type[Message], name: str) -> Callable[[bytes], Message | _Malformed]:
+    def parse(data: bytes) -> Message | _Malformed:
+        try:
+            return kind.FromString(data)
+        except DecodeError:
+            return _Malformed(name)
+
+    return parse
+
+
+def _serialize(message: Message) -> bytes:
+    return message.SerializeToString()
+
+
+def _checked(behaviour: _Behaviour) -> _Behaviour:
+    def call(request: object, context: grpc.ServicerContext) -> Any:
+        if isinstance(request, _Malformed):
+            _refuse(context, request)
+        return behaviour(request, context)
+
+    return call
+
+
+def _refuse(context: grpc.ServicerContext, request: _Malformed) -> NoReturn:
+    abort(context, request.error)
+
+
+def _checked_stream(behaviour: _Behaviour) -> _Behaviour:
+    def call(requests: Iterator[object], context: grpc.ServicerContext) -> Any:
+        return behaviour(_parsed(requests), context)
+
+    return call
+
+
+def _parsed(requests: Iterator[object]) -> Iterator[object]:
+    """The requests, and P4Error at the first that is none."""
+    for request in requests:
+        if isinstance(request, _Malformed):
+            raise request.error
+        yield request

@@ -1,0 +1,24 @@
+"""How much of the server clients may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`connections` beyond this are closed at once; `streams` (each holds a thread as long as it lives) and `calls` at
+    the same time beyond these are refused with RESOURCE_EXHAUSTED; a packet-out of more than `packet_bytes` is too.
+
+    `message_bytes`: the longest request, None for the profile's. `handshake_ms`: how long a connection may take to say
+    what it wants.
+    """
+
+    connections: int = 64
+    streams: int = 32
+    calls: int = 32
+    packet_bytes: int = 16 << 10
+    message_bytes: int | None = None
+    handshake_ms: int = 10_000

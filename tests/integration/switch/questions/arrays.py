@@ -1,0 +1,280 @@
+"""Counters, meters, registers, value sets, externs."""
+
+from __future__ import annotations
+
+from tests.integration.switch.client import DELETE, INSERT, MODIFY, exact
+from tests.integration.switch.questions.builders import (
+    A_DEFAULT,
+    NAMES,
+    OK,
+    Entity,
+    Question,
+    counter,
+    direct_counter,
+    direct_meter,
+    entry_of,
+    id_of,
+    kinds,
+    lpm,
+    meter,
+    route,
+)
+
+__all__ = ["ARRAYS"]
+
+ARRAYS = [
+    Question("write a counter", OK, MODIFY, counter("both", 1, 5, 50)),
+    Question(
+        "write to all of a counter",
+        ("UNIMPLEMENTED", "Wildcard write is not supported for indirect counters yet"),
+        MODIFY,
+        counter("both", None, 5),
+    ),
+    Question(
+        "insert a counter",
+        ("INVALID_ARGUMENT", "INSERT update type not supported for counters"),
+        INSERT,
+        counter("both", 1, 5),
+    ),
+    Question("delete a counter", OK, DELETE, counter("both", 1)),
+    Question(
+        "a counter's index that is too high",
+        ("UNKNOWN", "Error when writing to counter"),
+        MODIFY,
+        counter("both", 4, 5),
+    ),
+    Question(
+        "a counter's negative index",
+        ("INVALID_ARGUMENT", "A negative number is not a valid index value"),
+        MODIFY,
+        counter("both", -1, 5),
+    ),
+    Question(
+        "no such counter",
+        ("INVALID_ARGUMENT", "Invalid P4 id"),
+        MODIFY,
+        Entity(counter_entry={"counter_id": 302055013}),
+    ),
+    Question("read a counter", OK, None, counter("both", 1), before=[(MODIFY, counter("both", 1, 5, 50))], finds=1),
+    Question(
+        "read a counter of packets",
+        OK,
+        None,
+        counter("kinds", 1),
+        before=[(MODIFY, counter("kinds", 1, 5, 50))],
+        finds=1,
+    ),
+    Question(
+        "read a counter that was deleted",
+        OK,
+        None,
+        counter("both", 1),
+        before=[(MODIFY, counter("both", 1, 5, 50)), (DELETE, counter("both", 1))],
+        finds=1,
+    ),
+    Question("read all of a counter", OK, None, counter("both", None), finds=4),
+    Question("read all counters", OK, None, counter("", None), finds=8),
+    Question(
+        "read a counter's index that is too high",
+        ("UNKNOWN", "Error when reading counter from target"),
+        None,
+        counter("both", 4),
+    ),
+    Question(
+        "read a counter's negative index",
+        ("INVALID_ARGUMENT", "A negative number is not a valid index value"),
+        None,
+        counter("both", -1),
+    ),
+    Question("write a meter", OK, MODIFY, meter(1, 10, 1, 20, 2)),
+    Question("reset a meter", OK, MODIFY, meter(1)),
+    Question(
+        "write to all of a meter",
+        ("UNIMPLEMENTED", "Wildcard write is not supported for indirect meters yet"),
+        MODIFY,
+        meter(None, 10, 1, 20, 2),
+    ),
+    Question(
+        "insert a meter",
+        ("INVALID_ARGUMENT", "INSERT update type not supported for meters"),
+        INSERT,
+        meter(1, 10, 1, 20, 2),
+    ),
+    Question("delete a meter", ("INVALID_ARGUMENT", "DELETE update type not supported for meters"), DELETE, meter(1)),
+    Question(
+        "a meter's index that is too high",
+        ("UNKNOWN", "Error when writing meter spec"),
+        MODIFY,
+        meter(4, 10, 1, 20, 2),
+    ),
+    Question(
+        "a meter's negative index",
+        ("INVALID_ARGUMENT", "A negative number is not a valid index value"),
+        MODIFY,
+        meter(-1, 10, 1, 20, 2),
+    ),
+    Question(
+        "a meter's peak rate below its committed one",
+        ("UNKNOWN", "Error when writing meter spec"),
+        MODIFY,
+        meter(1, 20, 1, 10, 1),
+    ),
+    Question("a meter's negative rate", ("INVALID_ARGUMENT", "Negative meter CIR"), MODIFY, meter(1, -2, 1, 10, 1)),
+    Question("a meter's rates of -1", OK, MODIFY, meter(1, -1, -1, -1, -1)),
+    Question(
+        "a meter's burst that is too large", ("UNIMPLEMENTED", "CBurst too large"), MODIFY, meter(1, 1, 1 << 32, 10, 1)
+    ),
+    Question("no such meter", ("INVALID_ARGUMENT", "Invalid P4 id"), MODIFY, meter(1, 1, 1, 1, 1, meter_id=335544321)),
+    Question("read a meter", OK, None, meter(1), before=[(MODIFY, meter(1, 10, 1, 20, 2))], finds=1),
+    Question("read a meter that is not set", OK, None, meter(1), finds=1),
+    Question("read all meters", OK, None, meter(None, meter_id=0), finds=4),
+    Question(
+        "read a meter's index that is too high",
+        ("UNKNOWN", "Error when reading meter spec from target"),
+        None,
+        meter(4),
+    ),
+    Question(
+        "a direct counter", OK, MODIFY, direct_counter(entry_of("exact_kind", exact(b"\x01")), 5), before=kinds(1)
+    ),
+    Question(
+        "delete a direct counter", OK, DELETE, direct_counter(entry_of("exact_kind", exact(b"\x01"))), before=kinds(1)
+    ),
+    Question(
+        "insert a direct counter",
+        ("INVALID_ARGUMENT", "INSERT update type not supported for counters"),
+        INSERT,
+        direct_counter(entry_of("exact_kind", exact(b"\x01"))),
+        before=kinds(1),
+    ),
+    Question(
+        "a direct counter of no entry",
+        ("INVALID_ARGUMENT", "Cannot map table entry to handle"),
+        MODIFY,
+        direct_counter(entry_of("exact_kind", exact(b"\x03")), 5),
+    ),
+    Question(
+        "a direct counter without an entry",
+        ("INVALID_ARGUMENT", "Missing table_entry field in DirectCounterEntry"),
+        MODIFY,
+        direct_counter(None, 5),
+    ),
+    Question(
+        "a direct counter of a table that has none",
+        ("INVALID_ARGUMENT", "Table has no direct counters"),
+        MODIFY,
+        direct_counter(entry_of("route", lpm(b"\x0a\x00\x00\x00", 8)), 5),
+        before=[(INSERT, route(lpm(b"\x0a\x00\x00\x00", 8)))],
+    ),
+    Question(
+        "a direct counter of no table",
+        ("INVALID_ARGUMENT", "Invalid P4 id"),
+        MODIFY,
+        direct_counter(Entity(table_entry={"table_id": 33554433})),
+    ),
+    Question(
+        "read a direct counter",
+        OK,
+        None,
+        direct_counter(entry_of("exact_kind", exact(b"\x01"))),
+        before=[*kinds(1), (MODIFY, direct_counter(entry_of("exact_kind", exact(b"\x01")), 5))],
+        finds=1,
+    ),
+    Question("read direct counters", OK, None, direct_counter(entry_of("exact_kind")), before=kinds(1, 2), finds=2),
+    Question(
+        "read direct counters of all tables",
+        ("UNIMPLEMENTED", "Reading all direct counters for ALL tables is not supported yet"),
+        None,
+        direct_counter(Entity(table_entry={})),
+    ),
+    Question(
+        "read direct counters of a table that has none",
+        ("INVALID_ARGUMENT", "Table has no direct counters"),
+        None,
+        direct_counter(entry_of("route")),
+    ),
+    Question(
+        "read direct counters of nothing",
+        ("INVALID_ARGUMENT", "Missing table_entry field in DirectCounterEntry"),
+        None,
+        direct_counter(None),
+    ),
+    Question(
+        "read a direct counter of no entry",
+        ("INVALID_ARGUMENT", "Cannot map table entry to handle"),
+        None,
+        direct_counter(entry_of("exact_kind", exact(b"\x03"))),
+    ),
+    Question(
+        "read a direct counter of the default",
+        ("UNKNOWN", "Error when reading counter from target"),
+        None,
+        direct_counter(A_DEFAULT),
+    ),
+    Question(
+        "reset a direct meter",
+        OK,
+        MODIFY,
+        direct_meter(entry_of("route", lpm(b"\x0a\x00\x00\x00", 8))),
+        before=[(INSERT, route(lpm(b"\x0a\x00\x00\x00", 8)))],
+    ),
+    Question(
+        "a direct meter of no entry",
+        ("INVALID_ARGUMENT", "Cannot map table entry to handle"),
+        MODIFY,
+        direct_meter(entry_of("route", lpm(b"\x0a\x00\x00\x00", 8))),
+    ),
+    Question(
+        "delete a direct meter",
+        ("INVALID_ARGUMENT", "DELETE update type not supported for meters"),
+        DELETE,
+        direct_meter(entry_of("route", lpm(b"\x0a\x00\x00\x00", 8))),
+        before=[(INSERT, route(lpm(b"\x0a\x00\x00\x00", 8)))],
+    ),
+    Question(
+        "a direct meter of a table that has none",
+        ("INVALID_ARGUMENT", "Table has no direct meters"),
+        MODIFY,
+        direct_meter(entry_of("exact_kind", exact(b"\x01"))),
+        before=kinds(1),
+    ),
+    Question(
+        "read direct meters of all tables",
+        ("UNIMPLEMENTED", "Reading all direct meters for ALL tables is not supported yet"),
+        None,
+        direct_meter(Entity(table_entry={})),
+    ),
+    Question(
+        "read direct meters",
+        OK,
+        None,
+        direct_meter(entry_of("route")),
+        before=[(INSERT, route(lpm(b"\x0a\x00\x00\x00", 8)))],
+        finds=1,
+    ),
+    Question(
+        "write a register",
+        ("UNIMPLEMENTED", "Register writes are not supported yet"),
+        MODIFY,
+        Entity(register_entry={"register_id": id_of("values")}),
+    ),
+    Question(
+        "read a register",
+        ("UNIMPLEMENTED", "Register reads are not supported yet"),
+        None,
+        Entity(register_entry={"register_id": id_of("values")}),
+    ),
+    Question(
+        "write a value set",
+        ("UNIMPLEMENTED", "ValueSet writes are not supported yet"),
+        MODIFY,
+        Entity(value_set_entry={"value_set_id": NAMES.id("FrameParser.specials")}),
+    ),
+    Question(
+        "read a value set", ("UNIMPLEMENTED", "ValueSet reads are not supported yet"), None, Entity(value_set_entry={})
+    ),
+    Question("write an extern", ("UNIMPLEMENTED", ""), INSERT, Entity(extern_entry={})),
+    Question("read an extern", ("UNKNOWN", "Incorrect entity type"), None, Entity(extern_entry={})),
+    Question("write nothing", ("UNKNOWN", "Incorrect entity type"), INSERT, Entity()),
+    Question("read nothing", ("UNKNOWN", "Incorrect entity type"), None, Entity()),
+]
