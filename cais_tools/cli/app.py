@@ -20,8 +20,16 @@ from cais_tools.errors import CaisError, UsageError
 
 __all__ = ["app", "prepare_streams"]
 
-# Typer carries Click inside or stands on it, by version: this is its ClickException either way.
-_CLICK_EXCEPTION: type[Exception] = typer.BadParameter.__mro__[2]
+
+def _click_exception() -> type[Exception]:
+    """Click's ClickException. Typer stands on Click or carries it inside, by version: in either case this is a base."""
+    for base in typer.BadParameter.__mro__:
+        if base.__name__ == "ClickException" and issubclass(base, Exception):
+            return base
+    raise ImportError("this version of Typer has no ClickException")
+
+
+_CLICK_EXCEPTION = _click_exception()
 
 
 class CaisGroup(TyperGroup):
@@ -85,7 +93,9 @@ def _forget_stdout() -> None:
 
 
 def prepare_streams() -> None:
-    """What a terminal's encoding cannot show is replaced, never an error."""
+    """Closed streams swallow what is written; what a terminal's encoding cannot show is replaced, never an error."""
+    nowhere = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -129,8 +139,9 @@ for _command in (
     rules.delete_rule,
     rules.dump_rules,
     stats.show_stats,
-    switch.switch,
     smoke.smoke,
     version.version,
 ):
     app.command()(_command)
+
+app.add_typer(switch.app, name="switch")

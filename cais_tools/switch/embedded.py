@@ -12,7 +12,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from cais_tools.errors import UsageError
-from cais_tools.links import open_link
+from cais_tools.links import HIGHEST_PORT, open_link
 from cais_tools.switch.device import Device
 from cais_tools.switch.ports import PortStats
 from cais_tools.switch.server import Bmv2Profile, Limits, P4RuntimeServer, Profile, Tls
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from cais_tools.switch.tracing import PassTrace
 
 __all__ = ["EmbeddedSwitch", "SwitchConfig", "Tls", "run_switch"]
-
-# Ports have 9 bits, and 511 means "drop".
-_HIGHEST_PORT = 510
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class SwitchConfig:
     grpc_address: str = "127.0.0.1:9559"
     ports: Mapping[int, str] = field(default_factory=dict[int, str])
     device_id: int = 1
-    cpu_port: int = _HIGHEST_PORT
+    cpu_port: int = HIGHEST_PORT
     queue_depth: int = 1024
     log_packets: bool = False
     on_trace: Callable[[PassTrace], None] | None = None
@@ -59,15 +56,19 @@ class SwitchConfig:
             raise UsageError(f"device id {self.device_id} is not possible: ids start at {lowest}")
         if self.queue_depth < 1:
             raise UsageError(f"a queue of {self.queue_depth} packets holds nothing")
-        if not 0 < self.cpu_port <= _HIGHEST_PORT:
-            raise UsageError(f"CPU port {self.cpu_port} is not possible: ports are 1 to {_HIGHEST_PORT}")
+        if not 0 < self.cpu_port <= HIGHEST_PORT:
+            raise UsageError(f"CPU port {self.cpu_port} is not possible: ports are 1 to {HIGHEST_PORT}")
         for number in self.ports:
             if number == 0:
                 raise UsageError("port 0 does not exist", hint="ports are the switch's own numbers and start at 1")
-            if not 0 < number <= _HIGHEST_PORT:
-                raise UsageError(f"port {number} does not exist: ports are 1 to {_HIGHEST_PORT}")
+            if not 0 < number <= HIGHEST_PORT:
+                raise UsageError(f"port {number} does not exist: ports are 1 to {HIGHEST_PORT}")
         if self.cpu_port in self.ports:
             raise UsageError(f"port {self.cpu_port} is the CPU port, it cannot have a link")
+
+
+# Seconds from a signal to its effect, at most.
+_LOOK_FOR_SIGNALS = 0.1
 
 
 class EmbeddedSwitch:
@@ -168,16 +169,20 @@ def run_switch(
     `ready` is called once it listens. Everything is closed when this returns or raises.
     """
     stop = stop if stop is not None else threading.Event()
-    with _signals(stop) as received, EmbeddedSwitch(config) as switch:
+    with _noted_signals() as received, EmbeddedSwitch(config) as switch:
         if ready is not None:
             ready(switch)
-        stop.wait()
+        while not received and not stop.wait(_LOOK_FOR_SIGNALS):
+            pass
     return received[0] if received else None
 
 
 @contextlib.contextmanager
-def _signals(stop: threading.Event) -> Generator[list[int]]:
-    """SIGINT and SIGTERM set `stop` and are noted. Only the main thread may handle signals; others do nothing."""
+def _noted_signals() -> Generator[list[int]]:
+    """SIGINT and SIGTERM are noted. Only the main thread may handle signals; others note none.
+
+    Noting takes no lock: a second signal may come while the first is being handled, and must not wait for it.
+    """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield received
@@ -185,7 +190,6 @@ def _signals(stop: threading.Event) -> Generator[list[int]]:
 
     def note(number: int, _: FrameType | None) -> None:
         received.append(number)
-        stop.set()
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -226,3 +226,15 @@ def test_operations_on_the_command_line_are_those_of_the_wire() -> None:
 
     text = " ".join(invoke("add-rule", "--help").stdout.split())
     assert all(op.label in text for op in Op)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(closed: str) -> None:
+    finished = subprocess.run(
+        ["sh", "-c", f'"$0" -m cais_tools.cli version {closed}', sys.executable],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert (finished.returncode, finished.stderr) == (0, "")

@@ -26,6 +26,13 @@ def test_signals_end_it_cleanly(number: signal.Signals, code: int) -> None:
             again.bind((host, int(port)))
 
 
+def test_impatient_signals_end_it_too() -> None:
+    with running_switch() as running:
+        for _ in range(5):
+            running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(20) == 143
+
+
 def test_the_ready_lines() -> None:
     with running_switch("1=cable:0:9", "7=cable:0:9") as running:
         assert running.ready["schema"] == "cais.switch/1"
