@@ -8,6 +8,6 @@ before a link is opened.
 from __future__ import annotations
 
 from cais_tools.links.link import Link
-from cais_tools.links.spec import open_link, parse_ports
+from cais_tools.links.spec import HIGHEST_PORT, open_link, parse_ports
 
-__all__ = ["Link", "open_link", "parse_ports"]
+__all__ = ["HIGHEST_PORT", "Link", "open_link", "parse_ports"]

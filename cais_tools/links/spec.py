@@ -9,10 +9,11 @@ from cais_tools.errors import UsageError
 if TYPE_CHECKING:
     from cais_tools.links.link import Link
 
-__all__ = ["open_link", "parse_ports"]
+__all__ = ["HIGHEST_PORT", "open_link", "parse_ports"]
 
-# v1model ports have 9 bits; bmv2 keeps 511 for "drop".
-_MAX_PORT = 510
+HIGHEST_PORT = 510
+"""v1model's ports have nine bits, and 511 means "drop"."""
+
 _MAX_UDP_PORT = 65535
 _FORMS = "a link is an interface (veth1, interface:veth1) or a cable (cable:LOCAL:PEER, two UDP ports on 127.0.0.1)"
 
@@ -64,8 +65,8 @@ def parse_ports(text: str) -> dict[int, str]:
         port = int(number)
         if port == 0:
             raise UsageError("port 0 does not exist", hint="ports are the switch's own numbers and start at 1")
-        if port > _MAX_PORT:
-            raise UsageError(f"port {port} does not exist", hint=f"ports are 1 to {_MAX_PORT}")
+        if port > HIGHEST_PORT:
+            raise UsageError(f"port {port} does not exist", hint=f"ports are 1 to {HIGHEST_PORT}")
         if port in ports:
             raise UsageError(f"port {port} is given twice: {ports[port]} and {spec}")
         ports[port] = spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cais_tools.p4rt import p4runtime_pb2
@@ -66,15 +66,19 @@ class ReadWrite(abc.ABC):
         Raises UsageError for an update that makes no sense (nothing is sent then), NotPrimary, Unreachable,
         SwitchRestarted.
         """
+        return list(self.write_each(updates))
+
+    def write_each(self, updates: Sequence[Update]) -> Iterator[Verdict]:
+        """As `try_write`, but each verdict comes as soon as it is known: what it raises in a later batch takes
+        nothing away from what is known about the earlier ones.
+        """
         election_id = self._require_primary("write")
         messages = [codec.encode_update(self.index, update) for update in updates]
         texts = [str(update) for update in updates]
-        verdicts: list[Verdict] = []
         for start in range(0, len(updates), _BATCH):
             some = slice(start, start + _BATCH)
-            batch = self._rpc.write(messages[some], texts[some], election_id)
-            verdicts.extend(replace(each, index=start + each.index) for each in batch)
-        return verdicts
+            for each in self._rpc.write(messages[some], texts[some], election_id):
+                yield replace(each, index=start + each.index)
 
     def write(self, updates: Sequence[Update]) -> None:
         """Write all updates. Raises BatchFailed, with every update's verdict, when some failed."""
@@ -210,10 +214,6 @@ class ReadWrite(abc.ABC):
 
     def clear_counter(self, name: str, cells: Iterable[int]) -> None:
         self.modify(*(CounterCell(name, cell, CounterData()) for cell in cells))
-
-    def read_direct_counters(self, table: str) -> list[TableEntry]:
-        """The entries of a table, each with `counter` set."""
-        return self.read_table(table, counters=True)
 
     def read_multicast_groups(self, group_id: int = 0) -> list[MulticastGroup]:
         """One multicast group, or all (0); empty where there is none."""

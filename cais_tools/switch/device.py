@@ -24,6 +24,7 @@ from cais_tools.switch.queues import PortQueue
 if TYPE_CHECKING:
     from cais_tools.links import Link
     from cais_tools.switch.engine import Digest, Engine, Queued
+    from cais_tools.switch.tracing import PassTrace
 
 __all__ = ["Device"]
 
@@ -44,7 +45,8 @@ class Device:
     """A switch without a control plane. Without an engine every packet is dropped.
 
     `on_packet_in` gets what leaves by the CPU port, `on_digest` what the program reports; both are called by the packet
-    thread and must not block. `clock()` is microseconds since the start.
+    thread and must not block. `on_trace` gets every pass of every packet, without the lock: it may take its time, and
+    the packets with it. `clock()` is microseconds since the start.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Device:
         cpu_port: int = 510,
         queue_depth: int = 1024,
         log_packets: bool = False,
+        on_trace: Callable[[PassTrace], None] | None = None,
     ) -> None:
         self.cpu_port = cpu_port
         self.lock = TurnLock()
@@ -63,6 +66,8 @@ class Device:
         self.no_port = 0
         self.flushed = 0
         self._log_packets = log_packets
+        self._on_trace = on_trace
+        self._traces: list[PassTrace] = []
         self._ports = {number: Port(number, link, queue_depth) for number, link in links.items()}
         self._by_descriptor = {port.link.fileno(): port for port in self._ports.values()}
         self._cpu_queue: PortQueue[Queued] = PortQueue(queue_depth)
@@ -97,6 +102,8 @@ class Device:
         """Run another program from the next batch on; the caller holds `lock`. What waits in queues is lost."""
         for queue in self._queues():
             self.flushed += queue.clear()
+        if self._on_trace is not None:
+            engine.trace(self._traces.append)
         self._engine = engine
 
     def packet_out(self, frame: bytes) -> bool:
@@ -179,14 +186,20 @@ class Device:
         with self.lock:
             engine = self._engine
             if engine is None:
-                self._log_frames("drop", number, frames, " (no program is loaded)")
-                return
-            if self._log_packets:
+                self._drop_unprogrammed(number, frames)
+            elif self._log_packets:
                 self._ingress_logged(engine, number, frames)
             else:
                 self._enqueue(engine.process_ingress(number, frames))
-            digests = _take_digests(engine)
+            digests = [] if engine is None else _take_digests(engine)
         self._report(digests)
+
+    def _drop_unprogrammed(self, number: int, frames: Sequence[bytes]) -> None:
+        self._log_frames("drop", number, frames, " (no program is loaded)")
+        if self._on_trace is not None:
+            from cais_tools.switch.tracing import unprogrammed
+
+            self._traces += [unprogrammed(number, frame) for frame in frames]
 
     def _ingress_logged(self, engine: Engine, number: int, frames: Sequence[bytes]) -> None:
         for frame in frames:
@@ -205,11 +218,16 @@ class Device:
             queue = self._queue(number)
             if queue is None:
                 self.no_port += len(group)
-                self._log_count("drop", number, len(group), "there is no such port")
+                self._lost(number, group, "there is no such port")
                 continue
             taken = queue.offer(group, now)
             if taken < len(group):
-                self._log_count("drop", number, len(group) - taken, "the queue is full")
+                self._lost(number, group[taken:], "the queue is full")
+
+    def _lost(self, number: int, packets: Sequence[Queued], why: str) -> None:
+        self._log_count("drop", number, len(packets), why)
+        if self._engine is not None:
+            self._engine.lost(packets, why)
 
     def _queue(self, number: int) -> PortQueue[Queued] | None:
         if number == self.cpu_port:
@@ -235,6 +253,7 @@ class Device:
             if engine is None:
                 return frames
             batch = queue.take(_BATCH)
+            now = self.clock()
             left = len(queue) + len(batch)
             for packet, queued_at, depth in batch:
                 left -= 1
@@ -242,7 +261,7 @@ class Device:
                     packet,
                     enq_timestamp=queued_at,
                     enq_qdepth=depth,
-                    deq_timedelta=self.clock() - queued_at,
+                    deq_timedelta=now - queued_at,
                     deq_qdepth=left,
                 )
                 if frame is not None:
@@ -257,6 +276,10 @@ class Device:
     def _report(self, digests: Sequence[Digest]) -> None:
         for digest in digests:
             self.on_digest(digest)
+        if self._traces and self._on_trace is not None:
+            traces, self._traces[:] = list(self._traces), []
+            for trace in traces:
+                self._on_trace(trace)
 
     def _log_frames(self, what: str, number: int, frames: Sequence[bytes], why: str = "") -> None:
         if self._log_packets:

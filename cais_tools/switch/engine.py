@@ -11,10 +11,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cais_tools.switch.actions import ActionCall, BoundAction, binder
-from cais_tools.switch.codegen import link
+from cais_tools.switch.codegen import Functions, link
 from cais_tools.switch.meters import MeterArray
 from cais_tools.switch.pre import PacketReplicationEngine
 from cais_tools.switch.profiles import ActionProfile
@@ -23,7 +23,10 @@ from cais_tools.switch.refusals import ProgramError, StateError
 from cais_tools.switch.state import CounterArray, RegisterArray
 from cais_tools.switch.tables import Table
 
-__all__ = ["Digest", "Engine", "InstanceType", "Queued"]
+if TYPE_CHECKING:
+    from cais_tools.switch.tracing import PassTrace, Tracer
+
+__all__ = ["Digest", "Engine", "InstanceType", "Kept", "Queued"]
 
 
 class InstanceType:
@@ -73,7 +76,8 @@ class Digest:
     values: tuple[int, ...]
 
 
-_Kept = tuple[int, int, tuple[int, ...]]
+Kept = tuple[int, int, tuple[int, ...]]
+"""What a packet that comes back brings along, see `codegen.functions`."""
 
 
 class Engine:
@@ -116,16 +120,40 @@ class Engine:
             for name, spec in program.profiles.items()
         }
         self.tables = {name: self._table(spec) for name, spec in program.tables.items()}
-        self._returned: deque[tuple[bytes, int, _Kept]] = deque()
+        self._returned: deque[tuple[bytes, int, Kept]] = deque()
         self._cloned: list[Queued] = []
-        self._functions = link(program, self._runtime())
-        self._ingress = self._functions.ingress
-        self._egress = self._functions.egress
+        self._plain = link(program, self.runtime())
+        self._tracer: Tracer | None = None
+        self._use(self._plain)
 
     @property
     def source(self) -> str:
         """The Python source that runs the program."""
         return self._functions.source
+
+    def trace(self, sink: Callable[[PassTrace], None] | None) -> None:
+        """Tell `sink` about every pass of every packet from now on; None: no more.
+
+        That takes another variant of the code: it costs nothing while nobody traces.
+        """
+        if sink is None:
+            self._use(self._plain)
+            return
+        from cais_tools.switch.tracing import Tracer
+
+        self._tracer = self._tracer or Tracer(self)
+        self._tracer.sink = sink
+        self._use(self._tracer.functions)
+
+    def lost(self, packets: Sequence[Queued], why: str) -> None:
+        """The caller says that these found no place in a queue; only a trace wants to know."""
+        if self._tracer is not None and self._functions is self._tracer.functions:
+            for packet in packets:
+                self._tracer.lost(packet, why)
+
+    def _use(self, functions: Functions) -> None:
+        self._functions = functions
+        self._ingress, self._egress = functions.ingress, functions.egress
 
     def reset(self) -> None:
         """State as after loading: initial entries only, counters and registers 0, no groups, nothing pending."""
@@ -153,8 +181,18 @@ class Engine:
     def process_ingress(self, port: int, frames: Sequence[bytes]) -> list[Queued]:
         """Parse and run ingress on frames that came in through `port`; replication is done. Never raises."""
         queued: list[Queued] = []
+        held, self._cloned = self._cloned, queued
+        ingress, normal = self._ingress, InstanceType.NORMAL
         for frame in frames:
-            self._run_ingress(frame, port, None, queued)
+            result = ingress(frame, port, None)
+            if result is None:
+                continue
+            spec, group, priority, state = result
+            if group:
+                self._replicate(group, len(frame), state, priority, queued)
+            else:
+                queued.append(Queued(spec, 0, normal, len(frame), state, priority))
+        self._cloned = held
         return queued
 
     def process_egress(
@@ -192,35 +230,33 @@ class Engine:
 
     def process_pending(self) -> list[Queued]:
         """One more pass for packets that came back; call it until `pending` is false, between other packets."""
-        queued, self._cloned = self._cloned, []
+        queued = self._cloned
         for _ in range(len(self._returned)):
             frame, port, kept = self._returned.popleft()
-            self._run_ingress(frame, port, kept, queued)
+            result = self._ingress(frame, port, kept)
+            if result is None:
+                continue
+            spec, group, priority, state = result
+            if group:
+                self._replicate(group, len(frame), state, priority, queued)
+            else:
+                queued.append(Queued(spec, 0, InstanceType.NORMAL, len(frame), state, priority))
+        self._cloned = []
         return queued
 
-    def _run_ingress(self, frame: bytes, port: int, kept: _Kept | None, queued: list[Queued]) -> None:
-        self._cloned, held = queued, self._cloned
-        result = self._ingress(frame, port, kept)
-        self._cloned = held
-        if result is None:
-            return
-        spec, group, priority, state = result
-        size = len(frame)
-        if group:
-            kind = InstanceType.REPLICATION
-            for egress_port, instance in self.pre.replicas(group):
-                queued.append(Queued(egress_port, instance, kind, size, state, priority))
-        elif spec != self.program.drop_port:
-            queued.append(Queued(spec, 0, InstanceType.NORMAL, size, state, priority))
+    def _replicate(self, group: int, size: int, state: tuple[Any, ...], priority: int, queued: list[Queued]) -> None:
+        kind = InstanceType.REPLICATION
+        for egress_port, instance in self.pre.replicas(group):
+            queued.append(Queued(egress_port, instance, kind, size, state, priority))
 
-    # --- requests of generated code ---
+    # --- requests of generated code, and of nobody else ---
 
-    def _clone_ingress(self, session: int, kept: _Kept, data: bytes, port: int) -> None:
+    def clone_ingress(self, session: int, kept: Kept, data: bytes, port: int) -> None:
         if self.pre.session(session) is not None and self._functions.reparse is not None:
             state = self._functions.reparse(data, port, kept)
             self._clone(session, InstanceType.INGRESS_CLONE, state, len(data))
 
-    def _clone_egress(self, session: int, state: tuple[Any, ...], size: int) -> None:
+    def clone_egress(self, session: int, state: tuple[Any, ...], size: int) -> None:
         self._clone(session, InstanceType.EGRESS_CLONE, state, size)
 
     def _clone(self, session: int, kind: int, state: tuple[Any, ...], size: int) -> None:
@@ -230,17 +266,19 @@ class Engine:
         for port, instance in config.replicas:
             self._cloned.append(Queued(port, instance, kind, size, state, limit=config.packet_length))
 
-    def _digest(self, list_id: int, values: tuple[int, ...]) -> None:
+    def digest_out(self, list_id: int, values: tuple[int, ...]) -> None:
         learn_list = self.program.learn_lists.get(list_id)
         if learn_list is not None:
             self.digests.append(Digest(learn_list.name, values))
 
-    def _return(self, data: bytes, port: int, kept: _Kept) -> None:
+    def send_back(self, data: bytes, port: int, kept: Kept) -> None:
         self._returned.append((data, port, kept))
 
-    def _log(self, text: str, values: tuple[int, ...]) -> None:
+    def log(self, text: str, values: tuple[int, ...]) -> str:
+        said = _formatted(text, values)
         if self.on_log is not None:
-            self.on_log(_formatted(text, values))
+            self.on_log(said)
+        return said
 
     # --- construction ---
 
@@ -261,16 +299,16 @@ class Engine:
     def _numbered(self, actions: Sequence[Action]) -> dict[str, tuple[int, Action]]:
         return {action.name: (self.program.action_number(action.name), action) for action in actions}
 
-    def _runtime(self) -> dict[str, object]:
+    def runtime(self) -> dict[str, object]:
         """The names in generated code that stand for this engine's state."""
         names: dict[str, object] = {
             "clock": self.clock,
-            "log": self._log,
-            "clone_ingress": self._clone_ingress,
-            "clone_egress": self._clone_egress,
-            "digest_out": self._digest,
-            "resubmit_packet": self._return,
-            "recirculate_packet": self._return,
+            "log": self.log,
+            "clone_ingress": self.clone_ingress,
+            "clone_egress": self.clone_egress,
+            "digest_out": self.digest_out,
+            "resubmit_packet": self.send_back,
+            "recirculate_packet": self.send_back,
         }
         for number, table in enumerate(self.tables.values()):
             names[f"find_{number}"] = table.cache.get

@@ -6,15 +6,16 @@ import zlib
 from binascii import crc_hqx
 from collections.abc import Callable
 
-__all__ = ["ALGORITHMS"]
+__all__ = ["ALGORITHMS", "internet_checksum"]
 
 
 def _csum16(data: bytes) -> int:
-    """The Internet checksum (RFC 1071)."""
-    if len(data) % 2:
-        data += b"\0"
+    return internet_checksum(int.from_bytes(data + b"\0" if len(data) % 2 else data, "big"))
+
+
+def internet_checksum(number: int) -> int:
+    """The Internet checksum (RFC 1071) of 16-bit words that stand side by side in a number."""
     # A sum of 16-bit words with end-around carry is the number modulo 2^16 - 1, where 0 has two forms.
-    number = int.from_bytes(data, "big")
     total = number % 0xFFFF
     if total == 0 and number:
         total = 0xFFFF

@@ -1,14 +1,30 @@
 """The typed program: what a bmv2 JSON means, checked and resolved, and what back ends generate code from.
 
     Program
-    ├── headers, stacks, unions     fields with width, sign and identity (`headers`)
-    ├── parser                      graph of states: operations with cursor checks, then a select
-    ├── ingress, egress             graph of nodes: tables, conditions, action calls
-    ├── deparser, checksums         the order of headers, what is verified and updated
-    └── actions, arrays, lists      primitives in typed form (`primitives`, `expressions`), registers, counters, ..
+    ├── headers, stacks, unions     fields with width, sign and identity (`headers`); a header also has its validity
+    ├── parser                      graph of states: operations, then a select; extract, lookahead and advance check the
+    │                               cursor, `verify` and the select's keys are expressions
+    ├── value_sets                  what the control plane may add to selects
+    ├── ingress, egress             graph of nodes: tables, conditions, action calls; each names where control goes next
+    ├── deparser, checksums         the order of headers, what is verified and updated under which condition
+    ├── actions                     typed primitives (`primitives`, `expressions`); jumps cut them into basic blocks
+    ├── tables                      keys (expressions with kind and width), actions, const entries, default entry
+    ├── registers, counters,        arrays with size and width; direct ones name their table
+    │   meters, profiles
+    ├── calculations                hashes: algorithm and inputs
+    ├── field_lists, learn_lists    what clones, resubmits and recirculations keep; what digests report
+    └── standard                    the fields of standard_metadata that the runtime reads and writes
+
+What the runtime must do is explicit: `Request` primitives (clone, digest, resubmit, recirculate), `Truncate`, `Log`,
+`Check`; multicast and drop are assignments to the standard fields `mcast_grp` and `egress_spec`.
+
+What follows from it is computed where it is used, never stored twice: ranges of values from widths
+(`codegen.expressions.Value`), which headers and fields a stage reads, writes and switches from the primitives
+(`codegen.usage`), basic blocks from jumps (`codegen.primitives`, `codegen.flow`). Where the cells of a register lie is
+a back end's own choice; names, sizes and widths are all that it needs for it.
 
 Everything here is immutable and holds no run-time state. References between nodes are names, so that a back end walks
-the graphs in an order of its own. Requests to the runtime (clone, digest, resubmit, ..) are primitives of their own.
+the graphs in an order of its own.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Meters are in `meters`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from cais_tools.switch.refusals import Invalid
@@ -31,6 +32,9 @@ class CounterArray:
 
     def __len__(self) -> int:
         return self.size
+
+    def __getitem__(self, index: int) -> CounterValue:
+        return self.read(index)
 
     def read(self, index: int) -> CounterValue:
         """Raises Invalid where the index is out of range."""
@@ -64,6 +68,15 @@ class RegisterArray:
 
     def __len__(self) -> int:
         return self.size
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.read_all())
+
+    def __getitem__(self, index: int) -> int:
+        return self.read(index)
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self.write(index, value)
 
     def read(self, index: int) -> int:
         """Raises Invalid where the index is out of range."""

@@ -15,7 +15,7 @@ from typing import Any
 from cais_tools.switch.codegen.functions import generate
 from cais_tools.switch.codegen.layout import Codec
 from cais_tools.switch.codegen.support import SUPPORT
-from cais_tools.switch.hashing import ALGORITHMS
+from cais_tools.switch.hashing import ALGORITHMS, internet_checksum
 from cais_tools.switch.program import Program
 
 __all__ = ["Functions", "generate", "link"]
@@ -31,11 +31,15 @@ class Functions:
     reparse: Callable[..., Any] | None
 
 
-def link(program: Program, runtime: Mapping[str, object]) -> Functions:
-    """Compile the functions of a program; `runtime` has the names that only an engine can provide."""
-    source = generate(program)
+def link(program: Program, runtime: Mapping[str, object], *, tracing: bool = False) -> Functions:
+    """Compile the functions of a program; `runtime` has the names that only an engine can provide.
+
+    With `tracing` it also has `trace`, see `generate`.
+    """
+    source = generate(program, tracing=tracing)
     namespace: dict[str, Any] = {
         "from_bytes": int.from_bytes,
+        "internet_checksum": internet_checksum,
         "random_between": random.Random().randint,
         **SUPPORT,
         **{f"hash_{name}": function for name, function in ALGORITHMS.items()},

@@ -54,9 +54,9 @@ _LOCAL = ("clone", "digest", "resubmit", "recirculate", "checksum_error")
 """Variables that never cross from ingress to egress."""
 
 
-def generate(program: Program) -> str:
-    """The source of all functions."""
-    plan = Plan(program)
+def generate(program: Program, *, tracing: bool = False) -> str:
+    """The source of all functions. With `tracing` they also tell `trace` (`tracing.Tracer`) what they do."""
+    plan = Plan(program, tracing=tracing)
     ingress = _Ingress(plan)
     layout = _layout(ingress.scope, _Egress(plan, ()).scope)
     lines = ingress.function(layout)
@@ -81,7 +81,7 @@ class _Function:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.program = plan.program
-        self.scope = Scope(plan.program, tracks_length=plan.tracks_length)
+        self.scope = Scope(plan.program, tracks_length=plan.tracks_length, tracing=plan.tracing)
         self.emit = PrimitiveEmitter(Emitter(self.scope))
         if plan.tracks_length:
             self.scope.length()
@@ -185,7 +185,8 @@ class _Ingress(_Function):
         self._result = ["0" if field is None else self.scope.field(field) for field in fields]
         spec, group, _ = self._result
         condition = f"{spec} == {self.program.drop_port} and not {group}"
-        return [f"if {condition}:", "    return None", *pack_up(self.scope, self.plan)]
+        told = self.scope.trace("decided", spec, group)
+        return [*told, f"if {condition}:", "    return None", *pack_up(self.scope, self.plan)]
 
 
 class _Reparse(_Function):
@@ -215,7 +216,8 @@ class _Egress(_Function):
         pipeline = pipeline_lines(self.emit, self.program.egress, plan.modes)
         clone = self._clone()
         spec = self.scope.field(self.program.standard["egress_spec"])
-        drop = [f"if {spec} == {self.program.drop_port}:", "    return None"]
+        told = self.scope.trace("decided", spec)
+        drop = [*told, f"if {spec} == {self.program.drop_port}:", "    return None"]
         checksums = [each for each in self.program.checksums if each.update]
         update = [line for each in checksums for line in self.emit.calculations.update(each)]
         update += [line for step in self.program.deparser_primitives for line in self.emit.lines(step)]

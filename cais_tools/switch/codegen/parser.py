@@ -22,7 +22,7 @@ def parser_lines(emit: PrimitiveEmitter, modes: Modes) -> list[str]:
     for state in parser.states.values():
         _StateBlocks(emit, modes, graph, state).build()
     timeout = emit.scope.program.errors.get("ParserTimeout", 0)
-    return render(graph, "state", [f"error = {timeout}"])
+    return render(graph, "state", [f"error = {timeout}", *emit.scope.trace("parser_error", str(timeout))])
 
 
 def _label(state: str | None) -> str:
@@ -44,6 +44,7 @@ class _StateBlocks:
         self._count = 0
 
     def build(self) -> None:
+        self._lines += self._scope.trace("state", repr(self._state.name))
         for op in self._state.ops:
             self._op(op)
         self._select()
@@ -65,7 +66,7 @@ class _StateBlocks:
         branches: list[tuple[str, str]] = []
         for condition, error in cases:
             label = self._new_label()
-            self._graph.add(label, [f"error = {error}"], END)
+            self._graph.add(label, [f"error = {error}", *self._scope.trace("parser_error", "error")], END)
             branches.append((condition, label))
         self._finish(Branch(branches, following), following)
 
@@ -139,6 +140,7 @@ class _StateBlocks:
             self._fail_if((f"offset + {size} > size", short))
         self._lines += self._read(header, size)
         self._lines += self._emit.headers.set_valid(header)
+        self._lines += self._scope.trace("extracted", repr(header.name), "offset", size)
         self._lines.append(f"offset += {size}")
 
     def _read(self, header: Header, size: str) -> list[str]:
@@ -161,6 +163,7 @@ class _StateBlocks:
             if isinstance(expr, Lookahead):
                 self._need(expr)
             keys.append((self._key(expr, width), width))
+        self._lines += self._scope.trace("select", *(text for text, _ in keys))
         cases = [(self._condition(keys, case), _label(case.next_state)) for case in state.cases]
         self._finish(Branch(cases, _label(state.default)), END)
 

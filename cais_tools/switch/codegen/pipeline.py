@@ -20,8 +20,7 @@ def pipeline_lines(emit: PrimitiveEmitter, pipeline: Pipeline, modes: Modes) -> 
         if isinstance(node, TableNode):
             _TableBlocks(emit, graph, node, modes).build()
         elif isinstance(node, ConditionNode):
-            condition = emit.emitter.condition(node.condition)
-            graph.add(_label(node.name), [], Branch([(condition, _label(node.next_true))], _label(node.next_false)))
+            _condition(emit, graph, node)
         else:
             _action_call(emit, graph, node)
     return render(graph, "node")
@@ -31,8 +30,20 @@ def _label(node: str | None) -> str:
     return END if node is None else f"node {node}"
 
 
+def _condition(emit: PrimitiveEmitter, graph: Graph, node: ConditionNode) -> None:
+    condition = emit.emitter.condition(node.condition)
+    lines: list[str] = []
+    if emit.scope.tracing:
+        held = emit.scope.temporary()
+        lines = [f"{held} = bool({condition})", *emit.scope.trace("condition", repr(node.name), held)]
+        condition = held
+    graph.add(_label(node.name), lines, Branch([(condition, _label(node.next_true))], _label(node.next_false)))
+
+
 def _action_call(emit: PrimitiveEmitter, graph: Graph, node: ActionCallNode) -> None:
-    emit.action(graph, _label(node.name), emit.scope.program.actions[node.action], _label(node.next))
+    label = _label(node.name)
+    graph.add(label, emit.scope.trace("action", str(node.action), "()"), f"{label} action")
+    emit.action(graph, f"{label} action", emit.scope.program.actions[node.action], _label(node.next))
 
 
 class _TableBlocks:
@@ -79,6 +90,7 @@ class _TableBlocks:
         )
         following = self._table.next_miss if self._table.has_hit_miss else self._next_of(action.name)
         lines = [f"args = {default.args!r}"] if action.params else []
+        lines += self._scope.trace("action", str(action.ident), repr(default.args))
         self._graph.add(self._label, lines, f"{self._label} action")
         self._emit.action(self._graph, f"{self._label} action", action, _label(following))
 
@@ -92,6 +104,7 @@ class _TableBlocks:
         else:
             lines += [f"outcome = find_{number}(key) or resolve_{number}(key)", *self._selector()]
             lines.append("act, args, entry = outcome")
+        lines += self._scope.trace("table", repr(self._table.name), "key", "act", "args", "entry")
         return lines + self._on_hit()
 
     def _key(self) -> str:

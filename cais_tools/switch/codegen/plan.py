@@ -26,8 +26,9 @@ class Chunk:
 class Plan:
     """How headers travel, what the frame is joined from, and what the program asks of the runtime."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, tracing: bool = False) -> None:
         self.program = program
+        self.tracing = tracing
         self.modes = Modes(program)
         self.chunks = _chunks(program, self.modes)
         self.tracks_length = program.standard["packet_length"].ident in egress_usage(program).fields

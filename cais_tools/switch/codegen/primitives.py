@@ -39,6 +39,7 @@ from cais_tools.switch.primitives import (
     Truncate,
 )
 from cais_tools.switch.program import Action
+from cais_tools.switch.wording import step_text
 
 __all__ = ["REQUESTS", "PrimitiveEmitter"]
 
@@ -72,12 +73,16 @@ class PrimitiveEmitter:
 
     def lines(self, primitive: Primitive) -> list[str]:
         """The statements of a primitive that is no jump."""
-        return _EMITTERS[type(primitive)](self, primitive)
+        lines = _EMITTERS[type(primitive)](self, primitive)
+        text = step_text(primitive) if self.scope.tracing else None
+        return lines if text is None else [*self.scope.trace("step", repr(text)), *lines]
 
     def assign(self, target: Target, value: Value) -> list[str]:
         """Assign with the wrap that the target needs."""
         if isinstance(target, Field):
-            return [f"{self.scope.field(target)} = {wrapped(value, target.width, signed=target.signed)}"]
+            name = self.scope.field(target)
+            told = self.scope.trace("assigned", str(target.ident), name)
+            return [f"{name} = {wrapped(value, target.width, signed=target.signed)}", *told]
         if isinstance(target, LastField):
             return self._assign_last(target, value)
         headers, index = candidates(target.header)
@@ -118,6 +123,7 @@ def _count(emit: PrimitiveEmitter, step: Count) -> list[str]:
         f"{cell} = counter_{names.index(step.counter)}[{index}]",
         f"{cell}[0] += 1",
         f"{cell}[1] += size",
+        *emit.scope.trace("counted", repr(step.counter), index),
     ]
     return body if safe else [f"if 0 <= {index} < {size}:", *indent(body)]
 
@@ -128,7 +134,7 @@ def _execute_meter(emit: PrimitiveEmitter, step: ExecuteMeter) -> list[str]:
     index, safe = emit.emitter.index(step.index, spec.size)
     units = "size" if spec.in_bytes else "1"
     color = Value(f"meter_{names.index(step.meter)}[{index}].execute(clock(), {units})", 0, 2)
-    body = emit.assign(step.target, color)
+    body = [*emit.scope.trace("metered", repr(step.meter), index), *emit.assign(step.target, color)]
     return body if safe else [f"if 0 <= {index} < {spec.size}:", *indent(body)]
 
 
@@ -138,7 +144,8 @@ def _register_read(emit: PrimitiveEmitter, step: RegisterRead) -> list[str]:
     index, safe = emit.emitter.index(step.index, spec.size)
     source = Value(f"register_{list(program.registers).index(step.register)}[{index}]", 0, (1 << spec.width) - 1)
     body = emit.assign(step.target, source)
-    return body if safe else _in_range(body)
+    told = emit.scope.trace("register_read", repr(step.register), index)
+    return [*told, *(body if safe else _in_range(body))]
 
 
 def _register_write(emit: PrimitiveEmitter, step: RegisterWrite) -> list[str]:
@@ -147,7 +154,8 @@ def _register_write(emit: PrimitiveEmitter, step: RegisterWrite) -> list[str]:
     index, safe = emit.emitter.index(step.index, spec.size)
     value = wrapped(emit.emitter.value(step.value), spec.width, signed=False)
     body = [f"register_{list(program.registers).index(step.register)}[{index}] = {value}"]
-    return body if safe else _in_range(body)
+    told = emit.scope.trace("register_written", repr(step.register), index, value)
+    return [*told, *(body if safe else _in_range(body))]
 
 
 def _in_range(body: list[str]) -> list[str]:
@@ -259,6 +267,7 @@ class _ActionBlocks:
                 return self._branch(label, lines, step, place, exiting)
             if isinstance(step, Exit):
                 exiting = True
+                lines += self._emit.scope.trace("step", "'exit'")
             else:
                 lines += self._emit.lines(step)
             place += 1

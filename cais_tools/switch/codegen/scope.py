@@ -21,8 +21,9 @@ class Scope:
     prefixes (f_, valid_, ..) and numbers keep all names apart.
     """
 
-    def __init__(self, program: Program, *, tracks_length: bool = False) -> None:
+    def __init__(self, program: Program, *, tracks_length: bool = False, tracing: bool = False) -> None:
         self.program = program
+        self.tracing = tracing
         self.tracks_length = tracks_length
         self.zeros: dict[str, str] = {}
         """The initial value of each name that was asked for."""
@@ -101,6 +102,10 @@ class Scope:
         """A new name, which is always assigned before it is read."""
         self._temporaries += 1
         return f"t{self._temporaries}"
+
+    def trace(self, event: str, *arguments: str) -> list[str]:
+        """The statement that tells a tracer of an event (a method of `tracing.Tracer`); none where nobody traces."""
+        return [f"trace.{event}({', '.join(arguments)})"] if self.tracing else []
 
     def siblings(self, header: Header) -> tuple[Header, ...]:
         """The other members of the header's union."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from collections.abc import Mapping
+from typing import cast
 
 from cais_tools.switch.hashing import ALGORITHMS
 from cais_tools.switch.headers import Field
@@ -15,6 +16,7 @@ from cais_tools.switch.loader.arrays import (
     read_meters,
     read_registers,
 )
+from cais_tools.switch.loader.limits import field_width
 from cais_tools.switch.loader.names import Json, Names
 from cais_tools.switch.loader.parsers import read_parser, read_value_sets
 from cais_tools.switch.loader.pipelines import read_pipeline, read_profiles
@@ -56,11 +58,15 @@ def load_program(text: str | bytes) -> Program:
     try:
         _check_architecture(root)
         return _read(root)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         detail = f"{type(error).__name__}: {error}"
         raise ProgramError(f"the program is malformed bmv2 JSON ({detail})") from error
     except RecursionError:
         raise ProgramError("the program's expressions are nested too deeply") from None
+
+
+def _names(parts: Json) -> list[str]:
+    return [str(each.get("name")) for each in parts]
 
 
 def _check_architecture(root: Json) -> None:
@@ -69,13 +75,11 @@ def _check_architecture(root: Json) -> None:
             "the program is JSON, but no compiled bmv2 program",
             hint="give the .json file that p4c --target bmv2 --arch v1model writes (not the P4Info)",
         )
-    pipelines = {each.get("name") for each in root["pipelines"]}
-    parsers = [each.get("name") for each in root["parsers"]]
-    headers = {each.get("name") for each in root["headers"]}
-    if not {"ingress", "egress"} <= pipelines or len(parsers) != 1 or "standard_metadata" not in headers:
+    pipelines, parsers, headers = (_names(cast(Json, root)[part]) for part in ("pipelines", "parsers", "headers"))
+    if not {"ingress", "egress"} <= set(pipelines) or len(parsers) != 1 or "standard_metadata" not in headers:
         raise ProgramError(
             "the program was compiled for another architecture than v1model",
-            hint=f"its parsers: {', '.join(map(str, parsers))}; compile it with p4c --arch v1model",
+            hint=f"its parsers: {', '.join(parsers)}; compile it with p4c --arch v1model",
         )
 
 
@@ -88,7 +92,7 @@ def _read(root: Json) -> Program:
     pipelines = {each["name"]: read_pipeline(each, names, actions) for each in root["pipelines"]}
     deparser = root["deparsers"][0]
     program = Program(
-        name=str(root.get("program", "")),
+        name="".join(filter(str.isprintable, str(root.get("program", "")))),
         headers=tuple(names.headers.values()),
         stacks=tuple(names.stacks.values()),
         unions=tuple(names.unions.values()),
@@ -99,7 +103,7 @@ def _read(root: Json) -> Program:
         actions=actions,
         ingress=pipelines["ingress"],
         egress=pipelines["egress"],
-        deparser=tuple(names.header(each) for each in deparser["order"]),
+        deparser=tuple(names.packet_header(each) for each in deparser["order"]),
         deparser_primitives=primitives.read_all(deparser.get("primitives", [])),
         checksums=read_checksums(root, names, calculations),
         calculations=calculations,
@@ -133,9 +137,12 @@ def _standard_fields(root: Json, names: Names) -> dict[str, Field]:
 def _actions(root: Json, names: Names, calculations: Mapping[str, Calculation]) -> dict[int, Action]:
     actions: dict[int, Action] = {}
     for each in root["actions"]:
-        params = tuple(ActionParam(param["name"], int(param["bitwidth"])) for param in each["runtime_data"])
-        if any(param.width < 1 for param in params):
-            raise ProgramError(f"action {each['name']} has a parameter without bits")
+        params = tuple(
+            ActionParam(
+                param["name"], field_width(f"parameter {param['name']} of {each['name']}", int(param["bitwidth"]))
+            )
+            for param in each["runtime_data"]
+        )
         reader = PrimitiveReader(names, calculations, tuple(param.width for param in params))
         steps = reader.read_all(each["primitives"])
         actions[int(each["id"])] = Action(int(each["id"]), str(each["name"]), params, steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cais_tools.switch.expressions import Const, Expr
 from cais_tools.switch.headers import Header
 from cais_tools.switch.loader.expressions import ExpressionReader, hex_value
+from cais_tools.switch.loader.limits import array_size, field_width
 from cais_tools.switch.loader.names import Json, Names
 from cais_tools.switch.program import Calculation, Checksum, CounterSpec, FieldList, MeterSpec, Payload, RegisterSpec
 from cais_tools.switch.refusals import ProgramError
@@ -22,7 +23,11 @@ __all__ = [
 
 def read_registers(root: Json) -> dict[str, RegisterSpec]:
     return {
-        each["name"]: RegisterSpec(each["name"], int(each["size"]), int(each["bitwidth"]))
+        each["name"]: RegisterSpec(
+            each["name"],
+            array_size(f"register {each['name']}", int(each["size"])),
+            field_width(f"register {each['name']}", int(each["bitwidth"])),
+        )
         for each in root.get("register_arrays", [])
     }
 
@@ -30,7 +35,9 @@ def read_registers(root: Json) -> dict[str, RegisterSpec]:
 def read_counters(root: Json) -> dict[str, CounterSpec]:
     return {
         each["name"]: CounterSpec(
-            each["name"], int(each.get("size") or 0), each["binding"] if each.get("is_direct") else None
+            each["name"],
+            array_size(f"counter {each['name']}", int(each.get("size") or 0)),
+            each["binding"] if each.get("is_direct") else None,
         )
         for each in root.get("counter_arrays", [])
     }
@@ -45,7 +52,7 @@ def read_meters(root: Json, names: Names) -> dict[str, MeterSpec]:
         direct = bool(each.get("is_direct"))
         meters[name] = MeterSpec(
             name,
-            int(each.get("size") or 0),
+            array_size(f"meter {name}", int(each.get("size") or 0)),
             in_bytes=each["type"] == "bytes",
             table=each["binding"] if direct else None,
             result=names.field(*each["result_target"]) if direct else None,
@@ -65,9 +72,9 @@ def _input(json: Json, names: Names) -> tuple[Expr, int] | Header | Payload:
         width = names.field(header, field).width
         return ExpressionReader(names).field(header, field), width
     if kind == "hexstr":
-        return Const(hex_value(json["value"])), int(json["bitwidth"])
+        return Const(hex_value(json["value"])), field_width("a constant of a calculation", int(json["bitwidth"]))
     if kind == "header":
-        return names.header(json["value"])
+        return names.packet_header(json["value"])
     if kind == "payload":
         return Payload()
     raise ProgramError(f"calculations over a {kind} are not supported")

@@ -29,6 +29,7 @@ from cais_tools.switch.expressions import (
     UnionRef,
 )
 from cais_tools.switch.headers import Header, HeaderStack, HeaderUnion, HeaderUnionStack
+from cais_tools.switch.loader.limits import field_width
 from cais_tools.switch.loader.names import VALID, Json, Names
 from cais_tools.switch.refusals import ProgramError
 
@@ -92,7 +93,7 @@ class ExpressionReader:
         """A header, by name or chosen at run time."""
         kind, value = json["type"], json["value"]
         if kind == "header":
-            return self._names.header(value)
+            return self._names.packet_header(value)
         if kind == "expression" and "op" not in value:
             return self.header(value)
         if kind == "expression" and value["op"] == "dereference_header_stack":
@@ -160,7 +161,7 @@ class ExpressionReader:
         width = self.read(right)
         if not isinstance(width, Const):
             raise ProgramError(f"{op.value} to a width that is not constant is not supported")
-        return Cast(op, self.read(left), width.value)
+        return Cast(op, self.read(left), field_width(f"a {op.value}", width.value))
 
     def _equality(self, op: str, left: Json, right: Json) -> Expr:
         if _yields(left, ("header",), _HEADER_OPS):

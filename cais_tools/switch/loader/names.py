@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cais_tools.switch.headers import Field, Header, HeaderStack, HeaderUnion, HeaderUnionStack
+from cais_tools.switch.loader.limits import field_width
+from cais_tools.switch.loader.shapes import same_members, same_shape
 from cais_tools.switch.refusals import ProgramError
 
 __all__ = ["VALID", "Json", "Names"]
@@ -29,6 +31,13 @@ class Names:
 
     def header(self, name: str) -> Header:
         return _find(self.headers, name, "header")
+
+    def packet_header(self, name: str) -> Header:
+        """A header that can be part of a packet: no metadata."""
+        header = self.header(name)
+        if header.metadata:
+            raise ProgramError(f"the program uses {name} as a header, but it is metadata")
+        return header
 
     def stack(self, name: str) -> HeaderStack:
         return _find(self.stacks, name, "header stack")
@@ -56,13 +65,13 @@ class Names:
         types = {each["name"]: each for each in root["header_types"]}
         ident = 0
         for number, each in enumerate(root["headers"]):
+            if each["name"] in self.headers:
+                raise ProgramError(f"the program has two headers with the name {each['name']}")
             kind = _find(types, each["header_type"], "header type")
             fields: list[Field] = []
             for offset, (name, width, *rest) in enumerate(kind["fields"]):
                 varbit = width == "*"
-                bits = _varbit_width(kind) if varbit else int(width)
-                if bits < 1:
-                    raise ProgramError(f"field {each['name']}.{name} has {bits} bits")
+                bits = field_width(f"field {each['name']}.{name}", _varbit_width(kind) if varbit else int(width))
                 signed = bool(rest and rest[0])
                 fields.append(Field(ident, each["name"], name, offset, bits, signed, varbit))
                 self._fields[each["name"], name] = fields[-1]
@@ -78,16 +87,21 @@ class Names:
             _check_layout(self.headers[each["name"]])
 
     def _read_groups(self, root: Json) -> None:
-        by_id = {each["id"]: self.headers[each["name"]] for each in root["headers"]}
+        by_id = {each["id"]: self.headers[each["name"]] for each in root["headers"] if not each["metadata"]}
         for number, each in enumerate(root.get("header_stacks", [])):
             elements = tuple(by_id[ident] for ident in each["header_ids"])
+            _check_size(each["name"], elements)
+            same_shape(f"{each['name']} is a stack", *elements)
             self.stacks[each["name"]] = HeaderStack(number, each["name"], elements)
         unions: dict[int, HeaderUnion] = {}
         for number, each in enumerate(root.get("header_unions", [])):
             members = tuple(by_id[ident] for ident in each["header_ids"])
+            _check_size(each["name"], members)
             unions[each["id"]] = self.unions[each["name"]] = HeaderUnion(number, each["name"], members)
         for number, each in enumerate(root.get("header_union_stacks", [])):
             elements = tuple(unions[ident] for ident in each["header_union_ids"])
+            _check_size(each["name"], elements)
+            same_members(f"{each['name']} is a stack", *elements)
             self.union_stacks[each["name"]] = HeaderUnionStack(number, each["name"], elements)
 
 
@@ -96,6 +110,11 @@ def _find(table: Any, name: str, what: str) -> Any:
     if found is None:
         raise ProgramError(f"the program refers to {what} {name!r}, which it does not define")
     return found
+
+
+def _check_size(name: str, elements: tuple[object, ...]) -> None:
+    if not elements:
+        raise ProgramError(f"{name} has no elements")
 
 
 def _varbit_width(kind: Json) -> int:

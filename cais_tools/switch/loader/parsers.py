@@ -5,6 +5,7 @@ from __future__ import annotations
 from cais_tools.switch.expressions import Const, Expr, FieldValue, LastField, Lookahead
 from cais_tools.switch.headers import elements
 from cais_tools.switch.loader.expressions import ExpressionReader, hex_value, member_index
+from cais_tools.switch.loader.limits import MAX_WIDTH, field_width
 from cais_tools.switch.loader.names import Json, Names
 from cais_tools.switch.loader.primitives import PrimitiveReader
 from cais_tools.switch.primitives import Assign, AssignVarbit, Exit, Jump, JumpIfZero, Request
@@ -82,7 +83,8 @@ class _ParserReader:
     def _key(self, json: Json) -> tuple[Expr, int]:
         kind, value = json["type"], json["value"]
         if kind == "lookahead":
-            return Lookahead(int(value[0]), int(value[1])), int(value[1])
+            ahead = _lookahead(*value)
+            return ahead, ahead.width
         if kind not in ("field", "stack_field", "union_stack_field"):
             raise ProgramError(f"parser keys of type {kind} are not supported")
         expr = self._expressions.read(json)
@@ -119,7 +121,7 @@ class _ParserReader:
         kind, value = target["type"], target["value"]
         bits = None if length is None else self._expressions.read(length)
         if kind == "regular":
-            header = self._names.header(value)
+            header = self._names.packet_header(value)
             if header.varbit is not None and bits is None:
                 raise ProgramError(f"extracting {header.name}, which has a varbit field, needs a length")
             return Extract(header, bits)
@@ -132,10 +134,15 @@ class _ParserReader:
 
     def _set(self, target: Json, source: Json) -> ParserOp:
         if source["type"] == "lookahead":
-            offset, width = source["value"]
-            return Assign(self._primitives.target(target), Lookahead(int(offset), int(width)))
+            return Assign(self._primitives.target(target), _lookahead(*source["value"]))
         value = self._expressions.read(source)
         field = self._primitives.target(target)
         if isinstance(value, FieldValue) and value.field.varbit:
             return AssignVarbit(self._names.field(*target["value"]), value.field)
         return Assign(field, value)
+
+
+def _lookahead(offset: Json, width: Json) -> Lookahead:
+    if not 0 <= int(offset) <= MAX_WIDTH:
+        raise ProgramError(f"the parser looks {offset} bits ahead; 0 to {MAX_WIDTH} are supported")
+    return Lookahead(int(offset), field_width("a lookahead", int(width)))

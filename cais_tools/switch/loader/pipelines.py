@@ -140,7 +140,7 @@ class _TableReader:
         )
 
     def _entries(self, json: Json, keys: tuple[KeyField, ...]) -> tuple[ConstEntry, ...]:
-        entries = json.get("entries") or []
+        entries: list[Json] = json.get("entries") or []
         lowest = max((int(each["priority"]) for each in entries), default=0)
         loose = any(key.kind not in (MatchKind.EXACT, MatchKind.VALID, MatchKind.LPM) for key in keys)
         return tuple(

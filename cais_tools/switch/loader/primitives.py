@@ -16,6 +16,7 @@ from cais_tools.switch.expressions import (
 )
 from cais_tools.switch.loader.expressions import ExpressionReader
 from cais_tools.switch.loader.names import Json, Names
+from cais_tools.switch.loader.shapes import check_headers, check_stacks, check_unions
 from cais_tools.switch.primitives import (
     AddHeader,
     Assign,
@@ -141,8 +142,11 @@ def _assign(reader: PrimitiveReader, target: Json, value: Json) -> Primitive:
 
 @_primitive("assign_VL")
 def _assign_varbit(reader: PrimitiveReader, target: Json, source: Json) -> Primitive:
-    names = reader.names
-    return AssignVarbit(names.field(*target["value"]), names.field(*source["value"]))
+    fields = [reader.names.field(*each["value"]) for each in (target, source)]
+    for each in fields:
+        if not each.varbit:
+            raise ProgramError(f"assign_VL is for varbit fields, which {each.full_name} is not")
+    return AssignVarbit(*fields)
 
 
 def _arithmetic_step(reader: PrimitiveReader, op: BinaryOp, target: Json, left: Json, right: Json) -> Primitive:
@@ -203,20 +207,23 @@ def _remove_header(reader: PrimitiveReader, header: Json) -> Primitive:
 
 @_primitive("assign_header", "copy_header")
 def _copy_header(reader: PrimitiveReader, target: Json, source: Json) -> Primitive:
-    expressions = reader.expressions
-    return CopyHeader(expressions.header(target), expressions.header(source))
+    copy = CopyHeader(reader.expressions.header(target), reader.expressions.header(source))
+    check_headers(copy.target, copy.source)
+    return copy
 
 
 @_primitive("assign_union")
 def _copy_union(reader: PrimitiveReader, target: Json, source: Json) -> Primitive:
-    expressions = reader.expressions
-    return CopyUnion(expressions.union(target), expressions.union(source))
+    copy = CopyUnion(reader.expressions.union(target), reader.expressions.union(source))
+    check_unions(copy.target, copy.source)
+    return copy
 
 
 @_primitive("assign_header_stack", "assign_union_stack")
 def _copy_stack(reader: PrimitiveReader, target: Json, source: Json) -> Primitive:
-    expressions = reader.expressions
-    return CopyStack(expressions.any_stack(target), expressions.any_stack(source))
+    copy = CopyStack(reader.expressions.any_stack(target), reader.expressions.any_stack(source))
+    check_stacks(copy.target, copy.source)
+    return copy
 
 
 @_primitive("push")

@@ -196,15 +196,19 @@ def test_hash_based_offset() -> None:
     assert through(engine)[0][1][1:3] == (zlib.crc32(FRAME[:3]) % 0x100 + 0x1000).to_bytes(2)
 
 
-def test_checksums_are_verified_and_updated() -> None:
+@pytest.mark.parametrize("signed", [False, True])
+def test_checksums_are_verified_and_updated(signed: bool) -> None:
+    types = minimal()["header_types"]
+    types[2]["fields"][1] = ["b", 16, signed]
     calculations = [{"name": "calc", "id": 0, "algo": "csum16", "input": [A, C]}]
     checksum = {"name": "s", "id": 0, "target": ["h", "b"], "type": "generic", "calculation": "calc"}
-    update = does(calculations=calculations, checksums=[checksum | {"verify": False, "update": True}])
+    parts: Json = {"calculations": calculations, "header_types": types}
+    update = does(**parts, checksums=[checksum | {"verify": False, "update": True}])
     right = bytes.fromhex("01 fefb 04 ff")
     assert through(update) == [(2, right)]
     verify = does(
         assign(A, field(STANDARD, "checksum_error")),
-        calculations=calculations,
+        **parts,
         checksums=[checksum | {"verify": True, "update": False}],
     )
     assert through(verify)[0][1][0] == 1

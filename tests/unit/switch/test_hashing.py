@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cais_tools.switch.hashing import ALGORITHMS
+from tests.unit.switch.programs import engine_for, field, minimal
 
 CHECK = b"123456789"
 
@@ -38,3 +39,18 @@ def test_internet_checksum_is_the_complement_of_the_sum(data: bytes) -> None:
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     assert ALGORITHMS["csum16"](data) == total ^ 0xFFFF
+
+
+@given(st.integers(0, 255), st.integers(0, 255), st.booleans())
+def test_the_checksum_in_generated_code(a: int, c: int, whole_words: bool) -> None:
+    """Fields that fill whole 16-bit words are added up without making bytes of them."""
+    inputs = [field("h", "a"), field("h", "c")] if whole_words else [field("h", "a")]
+    program = minimal()
+    program["calculations"] = [{"name": "sum", "id": 0, "algo": "csum16", "input": inputs}]
+    checksum = {"name": "check", "id": 0, "target": ["h", "b"], "type": "generic", "calculation": "sum"}
+    program["checksums"] = [{**checksum, "verify": False, "update": True, "if_cond": None}]
+    engine = engine_for(program)
+    assert ("internet_checksum(" in engine.source) is whole_words
+    (queued,) = engine.process_ingress(1, [bytes([a, 0, 0, c])])
+    expected = ALGORITHMS["csum16"](bytes([a, c] if whole_words else [a]))
+    assert engine.process_egress(queued) == bytes([a, *expected.to_bytes(2, "big"), c])

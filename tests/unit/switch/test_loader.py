@@ -116,6 +116,88 @@ def test_unsupported_parts_are_named(program: Json, name: str) -> None:
     assert name in refused(program)
 
 
+def two_headers(program: Json) -> Json:
+    """Another header `g`, of another type, after `h`."""
+    program["header_types"].append({"name": "g_t", "id": 3, "fields": [["a", 8, False]]})
+    program["headers"].append({"name": "g", "id": 3, "header_type": "g_t", "metadata": False})
+    return program
+
+
+def with_copy(op: str, kind: str, target: str, source: str, **more: list[Json]) -> Json:
+    program = two_headers(with_primitive(op, {"type": kind, "value": target}, {"type": kind, "value": source}))
+    return program | more
+
+
+def stack(name: str, ident: int, *headers: int) -> Json:
+    return {"name": name, "id": ident, "header_type": "h_t", "size": len(headers), "header_ids": list(headers)}
+
+
+METADATA = {"type": "header", "value": "scalars"}
+VARBIT = {"type": "field", "value": ["h", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (with_copy("assign_header", "header", "h", "g"), "different types: h, g"),
+        (with_copy("assign_header", "header", "h", "scalars"), "scalars as a header, but it is metadata"),
+        (with_primitive("add_header", METADATA), "scalars as a header, but it is metadata"),
+        (with_primitive("assign_VL", VARBIT, VARBIT), "h.b is not"),
+        (change(lambda p: p.update(header_stacks=[stack("s", 0)])), "s has no elements"),
+        (change(lambda p: two_headers(p).update(header_stacks=[stack("s", 0, 2, 3)])), "s is a stack, but"),
+        (
+            with_copy(
+                "assign_header_stack", "header_stack", "s", "t", header_stacks=[stack("s", 0, 2, 2), stack("t", 1, 2)]
+            ),
+            "t is copied to s",
+        ),
+        (change(lambda p: p["headers"].append(p["headers"][2])), "two headers with the name h"),
+        (change(lambda p: p["deparsers"][0]["order"].append("scalars")), "scalars as a header"),
+    ],
+)
+def test_what_does_not_fit_together(program: Json, name: str) -> None:
+    assert name in refused(program)
+
+
+def lookahead(offset: int, width: int) -> Json:
+    ahead = {"op": "set", "parameters": [X, {"type": "lookahead", "value": [offset, width]}]}
+    return change(lambda p: p["parsers"][0]["parse_states"][0]["parser_ops"].append(ahead))
+
+
+def array(kind: str, size: int, width: int = 8) -> Json:
+    entry = {"name": "big", "id": 0, "size": size, "bitwidth": width, "is_direct": False, "type": "bytes"}
+    return change(lambda p: p.update({f"{kind}_arrays": [entry]}))
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (array("register", 1 << 40), "register big has 1099511627776 cells"),
+        (array("counter", 1 << 40), "counter big has"),
+        (array("meter", -1), "meter big has -1 cells"),
+        (array("register", 1, 1 << 40), "register big has 1099511627776 bits"),
+        (change(lambda p: p["header_types"][1]["fields"].append(["z", 1 << 40, False])), "scalars.z has"),
+        (lookahead(-8, 8), "looks -8 bits ahead"),
+        (lookahead(0, -1), "a lookahead has -1 bits"),
+        (with_primitive("assign", X, compare("usat_cast", X, const(1 << 40))), "a usat_cast has"),
+        (change(lambda p: p.update(errors=[["NoError", float("inf")]])), "malformed"),
+    ],
+)
+def test_nothing_can_fill_the_memory(program: Json, name: str) -> None:
+    assert name in refused(program)
+
+
+def test_a_name_may_be_anything() -> None:
+    assert Engine(load_program(json.dumps(minimal() | {"program": "a\0b\nc"}))).program.name == "abc"
+
+
+def test_a_header_without_fields() -> None:
+    program = change(lambda p: p["header_types"][2].update(fields=[]))
+    engine = Engine(load_program(json.dumps(program)))
+    (queued,) = engine.process_ingress(1, [b"\1\2"])
+    assert engine.process_egress(queued) == b"\1\2"
+
+
 def test_any_damage_is_a_program_error() -> None:
     """Cut a program anywhere, or put something else in any place: it is refused or loads, but never crashes."""
     program = minimal()
