@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
+from typing import cast
 
 from cais_tools.switch.expressions import (
     ElementField,
@@ -116,7 +117,7 @@ def _walk_pipeline(usage: Usage, program: Program, pipeline: Pipeline) -> None:
 def _walk(usage: Usage, value: object) -> None:
     """Note what a step, an expression or any collection of them uses."""
     if isinstance(value, tuple | list):
-        for each in value:  # pyright: ignore[reportUnknownVariableType]
+        for each in cast(Iterable[object], value):
             _walk(usage, each)
         return
     if value is None or isinstance(value, Header | Field | HeaderStack | HeaderUnion | HeaderUnionStack):
