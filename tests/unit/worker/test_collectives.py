@@ -124,7 +124,7 @@ def test_gather_and_broadcast_take_any_type(dtype: type[Any], shape: tuple[int, 
 
 def test_gathered_floats_keep_every_bit() -> None:
     inputs = np.array([[np.nan, -0.0], [np.inf, 5e-324]])
-    inputs.view(np.uint64)[0, 0] |= 0x123
+    inputs.view(np.uint64)[0, 0] |= np.uint64(0x123)
     for result in run(2, lambda m: collectives.all_gather(m, inputs[m.rank], 0)):
         np.testing.assert_array_equal(result.view(np.uint64), inputs.view(np.uint64))
 
