@@ -131,10 +131,7 @@ class Fabric:
         match = {"group_id": group, "op_type": op, "layer_id": Range(*layers), "chunk_id": Range(*chunks)}
         self.session.insert(
             MulticastGroup.of_ports(output_set, {*self._members[group], *outputs}),
-            *[
-                TableEntry("receivers", {"output_set": output_set, "egress_port": port}, "deliver")
-                for port in outputs
-            ],
+            *[TableEntry("receivers", {"output_set": output_set, "egress_port": port}, "deliver") for port in outputs],
             TableEntry("rules", match, "aggregate", {"output_set": output_set}, priority=2**18 - width),
         )
 
@@ -174,9 +171,7 @@ class Fabric:
         """Build one contribution; `lanes` None is a header-only one, fewer than there are get padded with zeros."""
         rank = port - 1 if claims_rank is None else claims_rank
         length = (0 if lanes is None else self.lanes * 4) if payload_len is None else payload_len
-        header = Header(
-            op if op_type is None else op_type, group, layer, chunk, total_chunks, seq % 2**32, length, tag
-        )
+        header = Header(op if op_type is None else op_type, group, layer, chunk, total_chunks, seq % 2**32, length, tag)
         words = [] if lanes is None else [*lanes, *[0] * (self.lanes - len(lanes))]
         ethernet = mac_bytes(group_mac(group)) + bytes([2, 0xCA, 0x15, 1, 0, rank])
         if vlan is not None:

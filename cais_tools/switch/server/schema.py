@@ -180,6 +180,7 @@ def _find(known: Mapping[int, _Found], wanted: int, kind: str) -> _Found:
 def build_schema(p4info: p4info_pb2.P4Info) -> Schema:
     """Index a P4Info. Raises P4Error(INVALID_ARGUMENT) naming what contradicts itself or is not understood."""
     _refuse_duplicates(p4info)
+    _refuse_unknown_tables(p4info)
     strings = Translations(p4info.type_info)
     actions = {action.preamble.id: _action(action, strings) for action in p4info.actions}
     headers = {header.preamble.name: _header(header, strings) for header in p4info.controller_packet_metadata}
@@ -231,6 +232,15 @@ def _refuse_duplicates(p4info: p4info_pb2.P4Info) -> None:
                     f"{seen[preamble.id]!r} and {preamble.name!r} have the same id {preamble.id} in the P4Info"
                 )
             seen[preamble.id] = preamble.name
+
+
+def _refuse_unknown_tables(p4info: p4info_pb2.P4Info) -> None:
+    tables = {table.preamble.id for table in p4info.tables}
+    for profile in p4info.action_profiles:
+        for table_id in profile.table_ids:
+            if table_id not in tables:
+                name = profile.preamble.name
+                raise invalid(f"action profile {name} refers to table {table_id}, which the P4Info does not have")
 
 
 def _action(action: p4info_pb2.Action, strings: Translations) -> ActionSchema:
@@ -310,6 +320,6 @@ def _header(header: p4info_pb2.ControllerPacketMetadata, strings: Translations) 
                 "its width is not in the P4Info"
             )
     fields = tuple(Field(each.id, each.name, each.bitwidth) for each in header.metadata)
-    if sum(each.width for each in fields) % 8:
+    if any(each.width < 1 for each in fields) or sum(each.width for each in fields) % 8:
         raise invalid(f"controller header {name} is no whole number of bytes")
     return HeaderSchema(name, fields)

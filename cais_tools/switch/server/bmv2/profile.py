@@ -101,5 +101,5 @@ class Bmv2Profile(Profile):
 def _is_json_object(data: bytes) -> bool:
     try:
         return isinstance(json.loads(data), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

@@ -43,7 +43,7 @@ def test_without_a_controller_header_the_payload_is_the_frame() -> None:
     [
         ({"m1": b"\x01", "m2": b"\x01"}, "needs a value for flags"),
         ({"m1": b"\x01", "m2": b"\x01", "m3": b""}, "needs a value for flags"),
-        ({"m1": b"\x02\x00", "m2": b"\x01", "m3": b"\x01"}, "port = 512 does not fit into 9 bits"),
+        ({"m1": b"\x02\x00", "m2": b"\x01", "m3": b"\x01"}, "port = 0x200 does not fit into 9 bits"),
         ({"m1": b"\x01", "m2": b"\x01", "m3": b"\x01", "m7": b"\x01"}, "unknown metadata field id 7"),
     ],
 )
