@@ -2,16 +2,15 @@
 
 `from cais_tools.p4rt import p4runtime_pb2` and so on. The types are in the `.pyi` files beside this one:
 protoc's `--pyi_out` of the very descriptors in the wheel.
+
+gRPC's C core writes log lines straight to stderr, through any progress bar. A program that minds sets
+`GRPC_VERBOSITY=NONE` before it imports this, as the `cais` command does; a library does not decide that.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
-
-# gRPC's C core writes log lines straight to stderr, through any progress bar; it reads this when it loads.
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 from google.rpc import code_pb2, status_pb2
 

@@ -36,11 +36,11 @@ def open_channel(target: Target, tls: Tls | None, timeout: float) -> grpc.Channe
     # In spite of its name the time that an attempt may take; 20 s by default.
     options = [*_OPTIONS, ("grpc.min_reconnect_backoff_ms", int(1000 * timeout))]
     if tls is None:
-        return grpc.insecure_channel(target.grpc_name, options=options)
+        return grpc.insecure_channel(str(target), options=options)
     if tls.server_name:
         options.append(("grpc.ssl_target_name_override", tls.server_name))
     credentials = grpc.ssl_channel_credentials(_read(tls.ca), _read(tls.key), _read(tls.cert))
-    return grpc.secure_channel(target.grpc_name, credentials, options=options)
+    return grpc.secure_channel(str(target), credentials, options=options)
 
 
 def _read(path: Path | None) -> bytes | None:

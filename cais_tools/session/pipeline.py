@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,14 @@ from cais_tools.errors import Refused, UsageError
 from cais_tools.p4rt import p4info_pb2, p4runtime_pb2
 from cais_tools.p4rt.p4info import P4InfoIndex
 
-__all__ = ["LoadReport", "Pipeline", "ProgramInfo", "read_pipeline"]
+__all__ = ["LoadReport", "Pipeline", "ProgramInfo", "fingerprint_of", "read_pipeline"]
+
+_HALF = 32  # bits of a cookie that say which program it is; the others say which load of it
+
+
+def fingerprint_of(cookie: int | None) -> int | None:
+    """The fingerprint of the program that was loaded with this cookie (of ours)."""
+    return None if cookie is None else cookie >> _HALF
 
 
 @dataclass(frozen=True)
@@ -29,33 +37,36 @@ class Pipeline:
         return self.index.message
 
     @property
-    def cookie(self) -> int:
-        """64 bits of a hash of both: the same on every machine, whatever the order of map fields."""
+    def fingerprint(self) -> int:
+        """32 bits of a hash of both, never 0: the same on every machine, whatever the order of map fields."""
         digest = hashlib.sha256(self.config)
         digest.update(self.p4info.SerializeToString(deterministic=True))
-        # A cookie of 0 cannot be told from none.
-        return int.from_bytes(digest.digest()[:8], "big") or 1
+        return int.from_bytes(digest.digest()[: _HALF // 8], "big") or 1
 
     def message(self) -> p4runtime_pb2.ForwardingPipelineConfig:
+        """What is loaded. The cookie is another one each time, so that every client sees that entries are gone, even
+        where the program is the same: the fingerprint in the upper half, a random number in the lower one.
+        """
+        cookie = self.fingerprint << _HALF | secrets.randbits(_HALF)
         return p4runtime_pb2.ForwardingPipelineConfig(
             p4info=self.p4info,
             p4_device_config=self.config,
-            cookie=p4runtime_pb2.ForwardingPipelineConfig.Cookie(cookie=self.cookie),
+            cookie=p4runtime_pb2.ForwardingPipelineConfig.Cookie(cookie=cookie),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramInfo:
-    """The program that a switch runs now. `cookie` is None where whoever loaded it gave none."""
+    """The program that a switch runs now. `fingerprint` is None where whoever loaded it gave no cookie."""
 
     name: str
     arch: str
-    cookie: int | None
+    fingerprint: int | None
     tables: int
     entries: int
 
     def __str__(self) -> str:
-        cookie = "none" if self.cookie is None else f"{self.cookie:016x}"
+        cookie = "none" if self.fingerprint is None else f"{self.fingerprint:08x}"
         return f"{self.name or 'unnamed'} ({self.tables} tables, {self.entries} entries, cookie {cookie})"
 
 
@@ -74,7 +85,7 @@ class LoadReport:
 
     @property
     def is_same_program(self) -> bool:
-        return self.before is not None and self.before.cookie == self.after.cookie
+        return self.before is not None and self.before.fingerprint == self.after.fingerprint
 
 
 def read_pipeline(config: Path, p4info: Path) -> Pipeline:

@@ -120,8 +120,9 @@ class Rpc:
         return [Verdict(place, text) for place, text in enumerate(texts)]
 
     def read(self, entities: Sequence[p4runtime_pb2.Entity], doing: str) -> list[p4runtime_pb2.Entity]:
-        """All that matches, however many responses it comes in. What is not there is no error: bmv2 and others
-        answer NOT_FOUND to a multicast group that does not exist, and an empty answer to a table entry.
+        """All that matches, however many responses it comes in. When one entity is asked for that is not there, that
+        is no error: bmv2 and others answer NOT_FOUND to a multicast group that does not exist, and an empty answer to
+        a table entry. Among several, NOT_FOUND ends the answer, and nobody knows what is missing from it.
         """
         request = p4runtime_pb2.ReadRequest(device_id=self.device_id, role=self.role, entities=entities)
         found: list[p4runtime_pb2.Entity] = []
@@ -130,12 +131,16 @@ class Rpc:
                 found.extend(response.entities)
         except grpc.RpcError as error:
             reasons = [each for each in update_errors(decode_status(error.trailing_metadata())) if each.canonical_code]
-            if all(each.canonical_code == code_pb2.NOT_FOUND for each in reasons) and (
-                reasons or error.code() is grpc.StatusCode.NOT_FOUND
-            ):
+            if len(entities) == 1 and _is_not_found(error, reasons):
                 return found
             refusal = self.explain(error, doing)
             if reasons and isinstance(refusal, DeviceError):
                 refusal = refused(self.where, doing, code_name(reasons[0].canonical_code), reasons[0].message)
             raise refusal from None
         return found
+
+
+def _is_not_found(error: grpc.RpcError, reasons: Sequence[p4runtime_pb2.Error]) -> bool:
+    if not reasons:
+        return error.code() is grpc.StatusCode.NOT_FOUND
+    return all(each.canonical_code == code_pb2.NOT_FOUND for each in reasons)

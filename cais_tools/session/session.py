@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from types import TracebackType
 from typing import Self
 
@@ -16,8 +15,9 @@ from cais_tools.p4rt.p4info import P4InfoIndex
 from cais_tools.session import stream_messages
 from cais_tools.session.election import Election, uint128
 from cais_tools.session.errors import DeviceError, NoPipeline, SwitchRestarted, WrongDevice, from_rpc
+from cais_tools.session.event_queue import EventQueue
 from cais_tools.session.events import Event, PrimaryChanged, Reconnected, Restarted, StreamLost
-from cais_tools.session.pipeline import LoadReport, Pipeline, ProgramInfo
+from cais_tools.session.pipeline import LoadReport, Pipeline, ProgramInfo, fingerprint_of
 from cais_tools.session.readwrite import ReadWrite
 from cais_tools.session.rpc import Rpc
 from cais_tools.session.stream import Stream
@@ -30,8 +30,14 @@ logger = logging.getLogger(__name__)
 
 _USUAL_DEVICE_IDS = (0, 1)
 
-# What nobody fetches must not grow without end; the oldest goes first.
-_MAX_EVENTS = 8192
+# What a switch may answer to somebody who takes it for what it was before it was loaded anew.
+_PUZZLING = (
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNKNOWN,
+)
 
 
 def connect(address: str, options: SessionOptions | None = None) -> SwitchSession:
@@ -58,6 +64,8 @@ class SwitchSession(ReadWrite):
         self.options = options
         self.api_version = ""
         self.device_id = options.device_id or 0
+        self.changing = threading.RLock()
+        """Held by whoever reads, plans and writes, so that changes from several threads do not mix."""
         self._rpc = Rpc(target, options.tls, self.device_id, options.role, options.timeout)
         self._rpc.explain = self._explain
         self._election = self._new_election()
@@ -66,8 +74,9 @@ class SwitchSession(ReadWrite):
         self._index: P4InfoIndex | None = None
         self._cookie: int | None = None
         self._restarted: SwitchRestarted | None = None
-        self._events: deque[Event] = deque(maxlen=_MAX_EVENTS)
-        self._event_arrived = threading.Condition()
+        # A load of ours must not look like somebody else's to the thread of the stream.
+        self._pipeline_lock = threading.RLock()
+        self._events = EventQueue()
 
     def __enter__(self) -> Self:
         return self
@@ -148,8 +157,8 @@ class SwitchSession(ReadWrite):
             self._rpc.open_stream,
             self._election,
             on_response=self._on_response,
-            on_primary=lambda primary, reason: self._emit(PrimaryChanged(primary, reason)),
-            on_lost=lambda reason: self._emit(StreamLost(reason)),
+            on_primary=self._on_primary,
+            on_lost=lambda reason: self._events.put(StreamLost(reason)),
             on_back=self._on_back,
         )
         self._stream.start()
@@ -198,17 +207,13 @@ class SwitchSession(ReadWrite):
             )
         return self._index
 
-    @property
-    def cookie(self) -> int | None:
-        """The cookie of the pipeline that this session knows."""
-        return self._cookie
-
     def refresh(self) -> None:
         """Take over what is loaded now, whatever was before."""
-        config = self._rpc.get_pipeline()
-        self._restarted = None
-        self._index = P4InfoIndex(config.p4info) if config is not None and config.HasField("p4info") else None
-        self._cookie = _cookie_of(config)
+        with self._pipeline_lock:
+            config = self._rpc.get_pipeline()
+            self._restarted = None
+            self._index = P4InfoIndex(config.p4info) if config is not None and config.HasField("p4info") else None
+            self._cookie = _cookie_of(config)
 
     def program_info(self) -> ProgramInfo | None:
         """What is loaded now, and how many entries its tables hold; None when nothing is."""
@@ -220,7 +225,7 @@ class SwitchSession(ReadWrite):
         return ProgramInfo(
             name=info.pkg_info.name,
             arch=info.pkg_info.arch,
-            cookie=_cookie_of(config),
+            fingerprint=fingerprint_of(_cookie_of(config)),
             tables=len(info.tables),
             entries=self._count_entries(index),
         )
@@ -246,42 +251,53 @@ class SwitchSession(ReadWrite):
         election_id = self._require_primary("load a program")
         before = self.program_info()
         try:
-            self._rpc.set_pipeline(pipeline.message(), election_id, verify_only=dry_run)
+            with self._pipeline_lock:
+                self._rpc.set_pipeline(pipeline.message(), election_id, verify_only=dry_run)
+                if not dry_run:
+                    self.refresh()
         except WrongDevice:
             if not self._untried_ids:
                 raise
             self._attach_next()
             return self.load(pipeline, dry_run=dry_run)
-        if not dry_run:
-            self.refresh()
         after = ProgramInfo(
             name=pipeline.p4info.pkg_info.name,
             arch=pipeline.p4info.pkg_info.arch,
-            cookie=pipeline.cookie,
+            fingerprint=pipeline.fingerprint,
             tables=len(pipeline.p4info.tables),
             entries=0,
         )
         return LoadReport(before, after, dry_run)
 
     def has_loaded(self, pipeline: Pipeline) -> bool:
-        """Whether exactly this program is loaded, by cookie."""
-        return _cookie_of(self._rpc.get_pipeline(cookie_only=True)) == pipeline.cookie
+        """Whether exactly this program is loaded, whoever loaded it."""
+        return fingerprint_of(_cookie_of(self._rpc.get_pipeline(cookie_only=True))) == pipeline.fingerprint
 
     def check_pipeline(self) -> None:
-        """Raises SwitchRestarted when the switch no longer has the pipeline that this session knows."""
-        self._require_unchanged()
-        if self._index is None:
-            return
-        cookie = _cookie_of(self._rpc.get_pipeline(cookie_only=True))
-        if cookie == self._cookie:
-            return
-        now = "has no program now" if cookie is None else f"runs another program now (cookie {cookie:016x})"
-        self._restarted = SwitchRestarted(
-            f"{self.target} {now}: it was restarted or loaded anew, and all entries are gone",
-            hint=f"load the program and the rules again: cais load --device {self.target}",
-        )
-        self._emit(Restarted(str(self._restarted)))
-        raise self._restarted
+        """Raises SwitchRestarted when the switch no longer has the pipeline that this session knows, or has the
+        program, but from another load: what was written and counted is gone either way.
+        """
+        with self._pipeline_lock:
+            self._require_unchanged()
+            if self._index is None:
+                return
+            config = self._rpc.get_pipeline(cookie_only=self._cookie is not None)
+            cookie = _cookie_of(config)
+            if config is not None and cookie == self._cookie:
+                return
+            self._restarted = SwitchRestarted(
+                f"{self.target} {self._describe_change(cookie)}, and all entries are gone",
+                hint=f"load the program and the rules again: cais load --device {self.target}",
+            )
+            self._events.put(Restarted(str(self._restarted)))
+            raise self._restarted
+
+    def _describe_change(self, cookie: int | None) -> str:
+        if cookie is None:
+            return "has no program now: it was restarted"
+        if fingerprint_of(cookie) == fingerprint_of(self._cookie):
+            return "was loaded anew by another client"
+        return f"runs another program now (cookie {fingerprint_of(cookie):08x}): it was restarted or loaded anew"
 
     def _require_unchanged(self) -> None:
         if self._restarted is not None:
@@ -289,8 +305,7 @@ class SwitchSession(ReadWrite):
 
     def _explain(self, error: grpc.RpcError, doing: str) -> CaisError:
         """The first error after a restart is a puzzle (no pipeline, not primary): look whether that is why."""
-        suspicious = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.PERMISSION_DENIED)
-        if error.code() in suspicious and self._index is not None:
+        if error.code() in _PUZZLING and self._index is not None:
             try:
                 self.check_pipeline()
             except SwitchRestarted as restarted:
@@ -303,9 +318,12 @@ class SwitchSession(ReadWrite):
 
     def next_event(self, timeout: float | None = None) -> Event | None:
         """The next event, oldest first; None when none comes within `timeout` seconds (0: look, do not wait)."""
-        with self._event_arrived:
-            self._event_arrived.wait_for(lambda: bool(self._events), timeout)
-            return self._events.popleft() if self._events else None
+        return self._events.get(timeout)
+
+    @property
+    def events_dropped(self) -> int:
+        """Events that were thrown away, the oldest first, because nobody fetched them (8192 are kept)."""
+        return self._events.dropped
 
     def send_packet(self, payload: bytes, **metadata: Value) -> None:
         """Send a packet out through the switch (only a primary's packets are taken)."""
@@ -314,26 +332,31 @@ class SwitchSession(ReadWrite):
         if self._stream is not None:
             self._stream.send(request)
 
-    def _emit(self, event: Event) -> None:
-        with self._event_arrived:
-            self._events.append(event)
-            self._event_arrived.notify_all()
-
     def _on_response(self, response: p4runtime_pb2.StreamMessageResponse) -> None:
         event = stream_messages.decode_event(self._index, response)
         if event is not None:
-            self._emit(event)
+            self._events.put(event)
         acknowledgement = stream_messages.acknowledge(response)
         if acknowledgement is not None and self._stream is not None:
             self._stream.send(acknowledgement)
 
+    def _on_primary(self, primary: bool, reason: str) -> None:
+        self._events.put(PrimaryChanged(primary, reason))
+        if primary:
+            self._look_at_pipeline("after becoming primary")  # who was primary before us may have loaded one
+
     def _on_back(self) -> None:
+        if self._look_at_pipeline("after reconnecting"):
+            self._events.put(Reconnected())
+
+    def _look_at_pipeline(self, when: str) -> bool:
+        """Whether the pipeline is still the one that we know; where it is not, there is an event now."""
         try:
             self.check_pipeline()
         except CaisError as error:
-            logger.info("after reconnecting: %s", error)
-        else:
-            self._emit(Reconnected())
+            logger.info("%s: %s", when, error)
+            return False
+        return True
 
 
 def _cookie_of(config: p4runtime_pb2.ForwardingPipelineConfig | None) -> int | None:

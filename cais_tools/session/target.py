@@ -19,10 +19,6 @@ class Target:
     host: str
     port: int
 
-    @property
-    def grpc_name(self) -> str:
-        return str(self)
-
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cais_tools.errors import UsageError
 from cais_tools.p4rt import values as p4values
 
-__all__ = ["Lpm", "MatchValue", "Range", "Ternary", "Value", "encode_value", "format_mac", "to_int"]
+__all__ = ["Lpm", "MatchValue", "Range", "Ternary", "Value", "encode_value", "to_int"]
 
 Value = int | str | bytes
 """An integer; `0x1f`, `3`, a MAC, IPv4 or IPv6 address as text; or big-endian bytes."""
@@ -84,8 +84,3 @@ def _parse(text: str, name: str) -> int:
             f"{text!r} is no value for {name}",
             hint="write a number (10, 0x0a), a MAC address, an IPv4 or an IPv6 address",
         ) from None
-
-
-def format_mac(address: int) -> str:
-    """`00:11:22:33:44:55` for 0x001122334455."""
-    return address.to_bytes(6, "big").hex(":")

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from cais_tools.session.cais.model import State
 from cais_tools.session.cais.telemetry import (
     BAD_FRAMES,
+    CELLS,
     OUTCOMES,
     DelayHistogram,
     GroupStats,
     PortStats,
     Snapshot,
+    outcome_cells,
 )
 from cais_tools.session.entities import CounterData
 from cais_tools.session.readwrite import ReadWrite
@@ -20,7 +22,6 @@ from cais_tools.session.readwrite import ReadWrite
 __all__ = ["collect_snapshot"]
 
 _NONE = CounterData()
-_BLOCK = 16  # cells of a group in group_outcomes, and of a port in queue_delay
 
 Cells = Mapping[int, CounterData]
 
@@ -35,7 +36,7 @@ def collect_snapshot(
     received, sent, delays = _port_cells(session, ports)
     bad = session.read_counter("bad_frames")
     known = set(state.groups) if groups is None else set(groups)
-    known |= {cell // _BLOCK for cell, data in outcomes.items() if data.packets}
+    known |= {cell // CELLS for cell, data in outcomes.items() if data.packets}
     shown = {port for cells in (received, sent) for port, data in cells.items() if data.packets}
     shown |= set(ports) if ports is not None else {port for group in state.groups.values() for port in group.ports}
     return Snapshot(
@@ -55,7 +56,7 @@ def collect_snapshot(
 def _group_cells(session: ReadWrite, groups: Iterable[int] | None) -> Cells:
     if groups is None:
         return session.read_counter("group_outcomes")
-    cells = [group_id * _BLOCK + outcome for group_id in groups for outcome in range(len(OUTCOMES))]
+    cells = [cell for group_id in groups for cell in outcome_cells(group_id)]
     return session.read_counters({"group_outcomes": cells})["group_outcomes"]
 
 
@@ -70,12 +71,12 @@ def _port_cells(session: ReadWrite, ports: Iterable[int] | None) -> tuple[Cells,
 
 
 def _delay_cells(ports: Iterable[int]) -> list[int]:
-    return [port * _BLOCK + bucket for port in ports for bucket in range(_BLOCK)]
+    return [port * CELLS + bucket for port in ports for bucket in range(CELLS)]
 
 
 def _group_stats(state: State, group_id: int, cells: Cells) -> GroupStats:
     group = state.groups.get(group_id)
-    mine = {name: cells.get(group_id * _BLOCK + cell, _NONE) for cell, name in enumerate(OUTCOMES)}
+    mine = {name: cells.get(cell, _NONE) for name, cell in zip(OUTCOMES, outcome_cells(group_id), strict=True)}
     return GroupStats(
         group_id,
         group.slots if group else 0,
@@ -85,4 +86,4 @@ def _group_stats(state: State, group_id: int, cells: Cells) -> GroupStats:
 
 
 def _histogram(cells: Cells, port: int) -> DelayHistogram:
-    return DelayHistogram(tuple(cells.get(port * _BLOCK + bucket, _NONE).packets for bucket in range(_BLOCK)))
+    return DelayHistogram(tuple(cells.get(port * CELLS + bucket, _NONE).packets for bucket in range(CELLS)))

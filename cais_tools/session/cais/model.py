@@ -100,11 +100,6 @@ class Group:
         """The members' ports in the order of their ranks."""
         return tuple(member.port for member in self.members)
 
-    @property
-    def is_consistent(self) -> bool:
-        """Whether the switch waits for exactly the members (not so in the middle of a change)."""
-        return self.participants == sum(member.rank_mask for member in self.members)
-
 
 @dataclass(frozen=True, slots=True)
 class OutputSet:

@@ -7,28 +7,18 @@ sent to a multicast group that is not there (design, rule 12).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cais_tools.errors import Refused, UsageError
-from cais_tools.session.cais import changes
-from cais_tools.session.cais.changes import Stage
+from cais_tools.links import HIGHEST_PORT
+from cais_tools.session.cais import changes, output_sets
+from cais_tools.session.cais.changes import Change, Stage
 from cais_tools.session.cais.model import Group, Member, OutputSet, Rule, RuleSpec, State
 from cais_tools.session.cais.slots import DEFAULT_SLOTS, allocate_slots
-from cais_tools.session.cais.tables import (
-    FIRST_OUTPUT_SET,
-    LAST_OUTPUT_SET,
-    group_entry,
-    input_ports,
-    member_entry,
-    output_group,
-    receiver_entry,
-    rule_entry,
-)
+from cais_tools.session.cais.tables import group_entry, input_ports, member_entry, output_group, rule_entry
 from cais_tools.wire.header import MAX_MEMBERS
 
-__all__ = ["check_ports", "plan_group", "plan_group_removal", "plan_rule", "plan_rule_removal"]
-
-_LAST_PORT = 510  # nine bits, and 511 is the port that drops
+__all__ = ["check_ports", "plan_group", "plan_group_removal", "plan_rule", "plan_rule_removal", "plan_rules"]
 
 
 def check_ports(ports: Iterable[int], what: str) -> tuple[int, ...]:
@@ -39,8 +29,8 @@ def check_ports(ports: Iterable[int], what: str) -> tuple[int, ...]:
     for port in unique:
         if port == 0:
             raise UsageError(f"port 0 among the {what}", hint="ports are the switch's own numbers, starting at 1")
-        if not 0 < port <= _LAST_PORT:
-            raise UsageError(f"port {port} among the {what} is not between 1 and {_LAST_PORT}")
+        if not 0 < port <= HIGHEST_PORT:
+            raise UsageError(f"port {port} among the {what} is not between 1 and {HIGHEST_PORT}")
     return unique
 
 
@@ -115,33 +105,86 @@ def plan_group_removal(state: State, group_id: int) -> tuple[Group, list[Stage]]
         [changes.delete(rule_entry(rule)) for rule in rules],
         [changes.delete(group_entry(group))],
         [changes.delete(member_entry(group_id, member)) for member in group.members],
-        *_set_removal(sets),
+        *output_sets.removal(sets),
+        *output_sets.reclaim(state),
     ]
 
 
-def _set_removal(sets: Iterable[OutputSet]) -> list[Stage]:
-    sets = list(sets)
-    return [
-        [changes.delete(receiver_entry(each.set_id, port)) for each in sets for port in sorted(each.receivers)],
-        [changes.delete(output_group(each)) for each in sets if each.ports],
-    ]
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A rule with what it needs: `output_set` and the stages that make the group what it should be."""
+
+    rule: Rule
+    group: Group
+    group_stages: list[Stage]
+    output_set: OutputSet
 
 
-def plan_rule(state: State, spec: RuleSpec, epoch: int, *, replace_existing: bool) -> tuple[Rule, Group, list[Stage]]:
-    """Add a rule, and create or extend its group as the rule's ports want it.
+def plan_rules(state: State, specs: Iterable[RuleSpec], epoch: int) -> tuple[list[tuple[Rule, Group]], list[Stage]]:
+    """Add rules, and create or extend their groups as the rules' ports want it; as many stages as for one.
 
-    A rule with the same match is refused, or with `replace_existing` made to have these outputs.
+    A rule with the same match as another is refused. Each rule comes with its group as it is then.
     """
+    reclaimed = output_sets.reclaim(state)
+    multicast: list[Change] = []
+    receivers: list[Change] = []
+    groups: list[Stage] = []
+    rules: list[Change] = []
+    planned: list[tuple[Rule, Group]] = []
+    for spec in specs:
+        wanted = _plan_wanted(state, spec, epoch)
+        _check_ambiguity(state, wanted.rule, None)
+        if wanted.output_set.set_id not in state.output_sets:
+            copies, payloads = output_sets.insertion(wanted.output_set)
+            multicast.append(copies)
+            receivers += payloads
+        groups += wanted.group_stages
+        rules.append(changes.insert(rule_entry(wanted.rule)))
+        planned.append((wanted.rule, wanted.group))
+        state = _with(state, wanted)
+    return planned, [*reclaimed, multicast, receivers, *groups, rules]
+
+
+def plan_rule(state: State, spec: RuleSpec, epoch: int) -> tuple[Rule, Group, list[Stage]]:
+    """As `plan_rules` for one, but a rule with the same match is made to have these outputs."""
+    existing = _find(state, spec)
+    if existing is None:
+        [(rule, group)], stages = plan_rules(state, [spec], epoch)
+        return rule, group, stages
+    wanted = _plan_wanted(state, spec, epoch, existing)
+    rule, group = wanted.rule, wanted.group
+    if (existing.priority, existing.output_set) == (rule.priority, rule.output_set):
+        return rule, group, wanted.group_stages  # only the multicast group of a set may have been extended
+    _check_ambiguity(state, rule, existing)
+    stages: list[Stage] = output_sets.reclaim(state)
+    if wanted.output_set.set_id not in state.output_sets:
+        copies, payloads = output_sets.insertion(wanted.output_set)
+        stages += [[copies], payloads]
+    stages += wanted.group_stages
+    if existing.priority == rule.priority:
+        stages.append([changes.modify(rule_entry(rule), rule_entry(existing))])
+    else:
+        stages += [[changes.insert(rule_entry(rule))], [changes.delete(rule_entry(existing))]]
+    if existing.output_set != rule.output_set:
+        stages += _unused(state, existing)
+    return rule, group, stages
+
+
+def _find(state: State, spec: RuleSpec) -> Rule | None:
+    return next((rule for rule in state.rules if rule.key == spec.key), None)
+
+
+def _plan_wanted(state: State, spec: RuleSpec, epoch: int, replaced: Rule | None = None) -> _Wanted:
     inputs, outputs = check_ports(spec.inputs, "input ports"), check_ports(spec.outputs, "output ports")
     members = _members_wanted(state.groups.get(spec.group_id), replace(spec, inputs=inputs), outputs)
-    existing = next((rule for rule in state.rules if rule.key == spec.key), None)
-    if existing is not None and not replace_existing:
+    existing = _find(state, spec)
+    if existing is not None and existing is not replaced:
         raise Refused(
             f"this rule exists: {existing} (priority {existing.priority}, outputs {_list(existing.outputs)})",
             hint="delete it first to change it",
         )
     group, group_stages = plan_group(state, spec.group_id, members, spec.slots, epoch)
-    output_set, set_stages = _plan_output_set(state, group, outputs)
+    output_set = output_sets.choose_set(state, group, outputs)
     rule = Rule(
         group_id=spec.group_id,
         op=spec.op,
@@ -149,22 +192,25 @@ def plan_rule(state: State, spec: RuleSpec, epoch: int, *, replace_existing: boo
         chunk=spec.chunk,
         inputs=input_ports(spec.op, group.ports, outputs),
         outputs=tuple(sorted(outputs)),
-        priority=existing.priority if existing and spec.priority is None else spec.effective_priority,
+        priority=replaced.priority if replaced and spec.priority is None else spec.effective_priority,
         output_set=output_set.set_id,
     )
-    if existing is not None and existing.priority == rule.priority:
-        # Only the multicast group of a set may have been extended.
-        if existing.output_set == rule.output_set:
-            return rule, group, group_stages
-        swap = [changes.modify(rule_entry(rule), rule_entry(existing))]
-        return rule, group, [*set_stages, *group_stages, swap, *_unused(state, existing)]
-    _check_ambiguity(state, rule, existing)
-    stages = [*set_stages, *group_stages, [changes.insert(rule_entry(rule))]]
-    if existing is not None:
-        stages.append([changes.delete(rule_entry(existing))])
-        if existing.output_set != rule.output_set:
-            stages += _unused(state, existing)
-    return rule, group, stages
+    return _Wanted(rule, group, group_stages, output_set)
+
+
+def _with(state: State, wanted: _Wanted) -> State:
+    """The state when that is installed: what the next rule is planned on."""
+    group_id, ports = wanted.group.group_id, frozenset(wanted.group.ports)
+    sets = {each.set_id: each for each in (*state.sets_of(group_id), wanted.output_set)}
+    return replace(
+        state,
+        groups={**state.groups, group_id: wanted.group},
+        rules=(*state.rules, wanted.rule),
+        output_sets={
+            **state.output_sets,
+            **{set_id: replace(each, ports=each.ports | ports) for set_id, each in sets.items()},
+        },
+    )
 
 
 def _members_wanted(group: Group | None, spec: RuleSpec, outputs: Sequence[int]) -> tuple[int, ...]:
@@ -186,26 +232,6 @@ def _members_wanted(group: Group | None, spec: RuleSpec, outputs: Sequence[int])
     return spec.inputs
 
 
-def _plan_output_set(state: State, group: Group, outputs: Sequence[int]) -> tuple[OutputSet, list[Stage]]:
-    """A set with these outputs that the group has already, or a new one."""
-    for each in state.sets_of(group.group_id):
-        if each.receivers == frozenset(outputs):
-            return each, []
-    set_id = next(
-        (number for number in range(FIRST_OUTPUT_SET, LAST_OUTPUT_SET + 1) if number not in state.output_sets), None
-    )
-    if set_id is None:
-        raise Refused(
-            f"all {LAST_OUTPUT_SET - FIRST_OUTPUT_SET + 1} output sets are in use",
-            hint="rules of a group with the same output ports share one",
-        )
-    output_set = OutputSet(set_id, frozenset({*group.ports, *outputs}), frozenset(outputs))
-    return output_set, [
-        [changes.insert(output_group(output_set))],
-        [changes.insert(receiver_entry(set_id, port)) for port in sorted(outputs)],
-    ]
-
-
 def _check_ambiguity(state: State, rule: Rule, existing: Rule | None) -> None:
     for other in state.rules:
         if (
@@ -223,7 +249,7 @@ def _check_ambiguity(state: State, rule: Rule, existing: Rule | None) -> None:
 
 def plan_rule_removal(state: State, rule: Rule) -> list[Stage]:
     """Remove a rule and the output set that only it uses. The group stays."""
-    return [[changes.delete(rule_entry(rule))], *_unused(state, rule)]
+    return [[changes.delete(rule_entry(rule))], *_unused(state, rule), *output_sets.reclaim(state)]
 
 
 def _unused(state: State, rule: Rule) -> list[Stage]:
@@ -231,7 +257,7 @@ def _unused(state: State, rule: Rule) -> list[Stage]:
     users = [other for other in state.rules if other.output_set == rule.output_set and other is not rule]
     if users or rule.output_set not in state.output_sets:
         return []
-    return _set_removal([state.output_sets[rule.output_set]])
+    return output_sets.removal([state.output_sets[rule.output_set]])
 
 
 def _list(ports: Iterable[int]) -> str:

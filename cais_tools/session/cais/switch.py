@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import time
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from cais_tools.session.cais import changes, plan
 from cais_tools.session.cais.collect import collect_snapshot
 from cais_tools.session.cais.model import Group, Rule, RuleSpec, Span, State
 from cais_tools.session.cais.tables import FLOOD_GROUP, decode_state, group_entry, mac_entry
-from cais_tools.session.cais.telemetry import OUTCOMES, Snapshot
+from cais_tools.session.cais.telemetry import Snapshot, outcome_cells
 from cais_tools.session.entities import MulticastGroup
 from cais_tools.session.readwrite import AppliedKind
 from cais_tools.session.session import SwitchSession
@@ -22,6 +22,7 @@ from cais_tools.wire.job import Job
 __all__ = ["CaisSwitch", "ChangeKind", "GroupChange", "RuleChange"]
 
 _TABLES = ("groups", "members", "rules", "receivers")
+_LANE_REGISTER = "slot_lane_"
 _EPOCHS = 1 << 32
 
 
@@ -47,15 +48,25 @@ class RuleChange:
     group: GroupChange
 
 
+def random_epoch() -> int:
+    """An epoch for a new group: its slots may still hold results of any earlier one, and nobody remembers which.
+
+    A clock would repeat epochs: of a group that was created anew within a second, or by hosts that disagree about
+    the time, or where jobs began faster than seconds pass. The switch would answer with the old results, whose tags
+    are right.
+    """
+    return secrets.randbits(32) or 1
+
+
 class CaisSwitch:
     """A session's switch, seen as groups and rules.
 
-    Raises Refused where another program is loaded. `clock` gives seconds; a new group's epoch follows from it.
+    Raises Refused where another program is loaded. `new_epoch` gives the epoch of a new group, 1 to 2^32 - 1.
     """
 
-    def __init__(self, session: SwitchSession, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, session: SwitchSession, *, new_epoch: Callable[[], int] = random_epoch) -> None:
         self.session = session
-        self._clock = clock
+        self._new_epoch = new_epoch
         try:
             for table in _TABLES:
                 session.index.table(table)
@@ -67,17 +78,32 @@ class CaisSwitch:
                 hint=f"load it: cais load --device {session.target}",
             ) from None
 
+    @property
+    def lanes(self) -> int:
+        """32-bit words that the program adds up in a packet; a parameter of its build."""
+        registers = self.session.index.message.registers
+        return sum(register.preamble.alias.startswith(_LANE_REGISTER) for register in registers)
+
     # -- reading
 
     def state(self, *, hits: bool = False) -> State:
-        """What the tables say now; with `hits`, rules carry their counters."""
+        """What the tables say now; with `hits`, rules carry their counters.
+
+        Raises SwitchRestarted: empty tables of another load do not pass for a switch without rules.
+        """
+        state = self._read_state(hits=hits)
+        self.session.check_pipeline()
+        return state
+
+    def _read_state(self, *, hits: bool) -> State:
         entries = self.session.read_tables(_TABLES, counters=["rules"] if hits else [])
         return decode_state(entries, self.session.read_multicast_groups(), self._pool)
 
     def snapshot(self, *, groups: Iterable[int] | None = None, ports: Iterable[int] | None = None) -> Snapshot:
         """All telemetry; for `groups` and `ports` only where given (quicker: their counter cells alone are read)."""
+        snapshot = collect_snapshot(self.session, self._read_state(hits=True), groups, ports)
         self.session.check_pipeline()
-        return collect_snapshot(self.session, self.state(hits=True), groups, ports)
+        return snapshot
 
     # -- groups
 
@@ -87,33 +113,31 @@ class CaisSwitch:
         `slots` is a power of two, 256 by default. Raises Refused: group full (32 members), slots used up, other
         number of slots than it has.
         """
-        state = self.state()
-        group, stages = plan.plan_group(state, group_id, ports, slots, self._new_epoch())
-        changes.perform(self.session, stages, f"group {group_id}")
+        with self.session.changing:
+            state = self.state()
+            group, stages = plan.plan_group(state, group_id, ports, slots, self._new_epoch())
+            changes.perform(self.session, stages, f"group {group_id}")
         return _group_change(state, group)
 
     def remove_group(self, group_id: int) -> Group:
         """Remove a group with its rules and counters; its slots are free again. Raises Refused: no such group."""
-        group, stages = plan.plan_group_removal(self.state(), group_id)
-        changes.perform(self.session, stages, f"remove group {group_id}")
-        self.session.clear_counter("group_outcomes", range(group_id * 16, group_id * 16 + len(OUTCOMES)))
+        with self.session.changing:
+            group, stages = plan.plan_group_removal(self.state(), group_id)
+            changes.perform(self.session, stages, f"remove group {group_id}")
+            self.session.clear_counter("group_outcomes", outcome_cells(group_id))
         return group
 
     def start_job(self, group_id: int) -> Job:
         """Begin a new job on the group: whatever an earlier one left in its slots counts as nothing from now on."""
-        state = self.state()
-        group = state.groups.get(group_id)
-        if group is None:
-            raise Refused(f"there is no group {group_id}", hint="add a rule for it first")
-        # Epoch 0 is what a slot holds that nobody has used.
-        renewed = replace(group, epoch=(group.epoch + 1) % _EPOCHS or 1)
-        stage = [changes.modify(group_entry(renewed), group_entry(group))]
-        changes.perform(self.session, [stage], f"new job on group {group_id}")
+        with self.session.changing:
+            group = self.state().groups.get(group_id)
+            if group is None:
+                raise Refused(f"there is no group {group_id}", hint="add a rule for it first")
+            # Epoch 0 is what a slot holds that nobody has used.
+            renewed = replace(group, epoch=(group.epoch + 1) % _EPOCHS or 1)
+            stage = [changes.modify(group_entry(renewed), group_entry(group))]
+            changes.perform(self.session, [stage], f"new job on group {group_id}")
         return Job.of_epoch(renewed.epoch)
-
-    def _new_epoch(self) -> int:
-        # A group that is created anew must not repeat an epoch that its slots may still hold; nobody remembers which.
-        return int(self._clock()) % _EPOCHS or 1
 
     # -- rules
 
@@ -125,16 +149,25 @@ class CaisSwitch:
         """Add a rule and create or extend its group. Raises Refused: the rule exists, its input ports contradict the
         group's, a port that the switch does not have, group full, slots used up.
         """
-        return self._install(spec, replace_existing=False)
+        return self.add_rules([spec])[0]
+
+    def add_rules(self, specs: Sequence[RuleSpec]) -> list[RuleChange]:
+        """Add several rules at once: all of them or, where one is refused, none. Raises as `add_rule`.
+
+        Each change tells what became of the rule's group since before the first of them.
+        """
+        with self.session.changing:
+            state = self.state()
+            planned, stages = plan.plan_rules(state, specs, self._new_epoch())
+            changes.perform(self.session, stages, str(specs[0]) if len(specs) == 1 else f"{len(specs)} rules")
+        return [RuleChange(rule, ChangeKind.CREATED, _group_change(state, group)) for rule, group in planned]
 
     def ensure_rule(self, spec: RuleSpec) -> RuleChange:
         """As `add_rule`, but a rule with this match is left alone or given the outputs of `spec`."""
-        return self._install(spec, replace_existing=True)
-
-    def _install(self, spec: RuleSpec, *, replace_existing: bool) -> RuleChange:
-        state = self.state()
-        rule, group, stages = plan.plan_rule(state, spec, self._new_epoch(), replace_existing=replace_existing)
-        changes.perform(self.session, stages, str(spec))
+        with self.session.changing:
+            state = self.state()
+            rule, group, stages = plan.plan_rule(state, spec, self._new_epoch())
+            changes.perform(self.session, stages, str(spec))
         before = next((each for each in state.rules if each.key == spec.key), None)
         if before is None:
             kind = ChangeKind.CREATED
@@ -149,19 +182,20 @@ class CaisSwitch:
 
         Raises Refused where there is no such rule, naming those of the group.
         """
-        state = self.state(hits=True)
-        key = (group_id, op, layer, chunk)
-        mine = [rule for rule in state.rules if rule.group_id == group_id]
-        rule = next((each for each in mine if each.key == key), None)
-        if rule is None:
-            wanted = RuleSpec(group_id, op, layer, chunk, (), ())
-            have = "; ".join(f"layer {each.layer}, chunk {each.chunk}" for each in mine if each.op == op)
-            raise Refused(f"there is no {wanted}", hint=f"there are: {have}" if have else "see dump-rules")
-        if mine == [rule] and group_id in state.groups and not keep_group:
-            self.remove_group(group_id)
-        else:
-            changes.perform(self.session, plan.plan_rule_removal(state, rule), f"delete {rule}")
-        return rule
+        with self.session.changing:
+            state = self.state(hits=True)
+            key = (group_id, op, layer, chunk)
+            mine = [rule for rule in state.rules if rule.group_id == group_id]
+            rule = next((each for each in mine if each.key == key), None)
+            if rule is None:
+                wanted = RuleSpec(group_id, op, layer, chunk, (), ())
+                have = "; ".join(f"layer {each.layer}, chunk {each.chunk}" for each in mine if each.op == op)
+                raise Refused(f"there is no {wanted}", hint=f"there are: {have}" if have else "see dump-rules")
+            if mine == [rule] and group_id in state.groups and not keep_group:
+                self.remove_group(group_id)
+            else:
+                changes.perform(self.session, plan.plan_rule_removal(state, rule), f"delete {rule}")
+            return rule
 
     # -- other traffic
 

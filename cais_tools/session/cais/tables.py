@@ -8,6 +8,7 @@ from typing import Any
 from cais_tools.session.cais.model import Group, Member, OutputSet, Rule, Span, State
 from cais_tools.session.entities import MulticastGroup, TableEntry
 from cais_tools.session.values import Range
+from cais_tools.wire.header import Op
 
 __all__ = [
     "FIRST_OUTPUT_SET",
@@ -155,7 +156,7 @@ def input_ports(op: int, members: tuple[int, ...], outputs: tuple[int, ...]) -> 
     outputs, that one. (The switch needs no owner, so its tables name none.)
     """
     left_out = [port for port in members if port not in outputs]
-    return (left_out[0],) if op in (1, 2) and len(left_out) == 1 else members
+    return (left_out[0],) if op in (Op.ALLGATHER, Op.BROADCAST) and len(left_out) == 1 else members
 
 
 def _span(value: Range | None) -> Span:

@@ -9,7 +9,18 @@ from typing import Final
 from cais_tools.session.cais.model import Rule
 from cais_tools.session.entities import CounterData
 
-__all__ = ["BAD_FRAMES", "OUTCOMES", "DelayHistogram", "GroupStats", "PortRate", "PortStats", "Rates", "Snapshot"]
+__all__ = [
+    "BAD_FRAMES",
+    "CELLS",
+    "OUTCOMES",
+    "DelayHistogram",
+    "GroupStats",
+    "PortRate",
+    "PortStats",
+    "Rates",
+    "Snapshot",
+    "outcome_cells",
+]
 
 OUTCOMES: Final = (
     "opened",
@@ -25,21 +36,28 @@ OUTCOMES: Final = (
     "no_member",
     "no_rule",
 )
-"""What becomes of a contribution; the index is the counter cell within the group's block of 16."""
+"""What becomes of a contribution; the index is the counter cell within the group's block."""
+
+CELLS: Final = 16
+"""Cells of a group in the counter `group_outcomes`, and of a port in `queue_delay`."""
 
 BAD_FRAMES: Final = ("short", "payload_len")
 """Frames that no group can be charged with: cut short; payload_len over the payload."""
 
 _AGGREGATED: Final = ("opened", "added", "completed", "completed_alone", "reopened")
 _FELL_BACK: Final = ("no_rule", "no_member", "reopened")
-_BUCKETS: Final = 16
+
+
+def outcome_cells(group_id: int) -> list[int]:
+    """The cells of `group_outcomes` that count for this group, in the order of OUTCOMES."""
+    return [group_id * CELLS + outcome for outcome in range(len(OUTCOMES))]
 
 
 @dataclass(frozen=True, slots=True)
 class DelayHistogram:
     """Queue delays in microseconds: bucket 0 below 1, bucket b from 2^(b-1) to 2^b, bucket 15 all from 16384 on."""
 
-    counts: tuple[int, ...] = (0,) * _BUCKETS
+    counts: tuple[int, ...] = (0,) * CELLS
 
     @property
     def total(self) -> int:
@@ -50,7 +68,7 @@ class DelayHistogram:
         """Estimated with the middle of each bucket; None without packets."""
         if not self.total:
             return None
-        middles = (sum(_bounds(bucket)) / 2 for bucket in range(_BUCKETS))
+        middles = (sum(_bounds(bucket)) / 2 for bucket in range(CELLS))
         return sum(count * middle for count, middle in zip(self.counts, middles, strict=True)) / self.total
 
     def percentile_us(self, percent: float) -> float | None:

@@ -73,11 +73,8 @@ def test_steps_aside_for_regenerated_code(tmp_path: Path) -> None:
     assert done.stdout.split() == [str(tmp_path / "p4/v1/p4runtime_pb2.py"), "3"]
 
 
-def test_grpc_is_quiet_unless_told_otherwise() -> None:
-    script = "import os, cais_tools.p4rt; print(os.environ['GRPC_VERBOSITY'])"
-    for given, expected in ({}, "NONE"), ({"GRPC_VERBOSITY": "DEBUG"}, "DEBUG"):
-        environment = {"PYTHONPATH": str(Path(__file__).parents[3]), **given}
-        done = subprocess.run(
-            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == expected
+def test_importing_the_library_leaves_grpcs_log_to_the_program() -> None:
+    script = "import os, cais_tools.p4rt; print(os.environ.get('GRPC_VERBOSITY'))"
+    environment = {"PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "None"

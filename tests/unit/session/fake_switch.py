@@ -37,6 +37,11 @@ class Behaviour:
     device_id: int = 0
     checks_device_late: bool = False
     """A wrong device id shows only when a program is loaded, as on bmv2."""
+    lost_write: int = 0
+    """How many Writes from now on one (and with `stays_lost` all after it) is carried out but not answered."""
+    stays_lost: bool = False
+    finds_nothing: bool = False
+    """A Read ends with NOT_FOUND at the first thing that is not there."""
 
 
 @dataclass
@@ -206,7 +211,8 @@ class FakeSwitch(p4runtime_pb2_grpc.P4RuntimeServicer):
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, "No forwarding pipeline config set for this device")
         response = p4runtime_pb2.GetForwardingPipelineConfigResponse()
         if self.config is not None:
-            response.config.cookie.CopyFrom(self.config.cookie)
+            if self.config.HasField("cookie"):
+                response.config.cookie.CopyFrom(self.config.cookie)
             if request.response_type != request.COOKIE_ONLY:
                 response.config.p4info.CopyFrom(self.config.p4info)
         return response
@@ -217,6 +223,11 @@ class FakeSwitch(p4runtime_pb2_grpc.P4RuntimeServicer):
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, "No forwarding pipeline config set for this device")
         self.writes.append(request)
         errors = [self._update(update) for update in request.updates]
+        if self.behaviour.lost_write:
+            self.behaviour.lost_write -= 1
+            if not self.behaviour.lost_write:
+                self.behaviour.lost_write = int(self.behaviour.stays_lost)
+                context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
         if any(error.canonical_code for error in errors):
             if self.behaviour.details:
                 status = batch_status(errors)
@@ -267,6 +278,8 @@ class FakeSwitch(p4runtime_pb2_grpc.P4RuntimeServicer):
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, "No forwarding pipeline config set for this device")
         for wanted in request.entities:
             response = p4runtime_pb2.ReadResponse(entities=list(self._matching(wanted)))
+            if not response.entities and self.behaviour.finds_nothing:
+                context.abort(grpc.StatusCode.NOT_FOUND, "there is no such thing")
             yield response
 
     def _matching(self, wanted: Any) -> Iterator[Entity]:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from cais_tools.errors import CaisError, Refused, UsageError
+from cais_tools.errors import CaisError, Refused, Unreachable, UsageError
 from cais_tools.session import (
     AppliedKind,
     DeviceError,
@@ -17,7 +17,8 @@ from cais_tools.session import (
     connect,
     load_shipped,
 )
-from cais_tools.session.cais import CaisSwitch, ChangeKind, Member, RuleSpec, Span
+from cais_tools.session.cais import CaisSwitch, ChangeKind, Member, RuleSpec, Span, changes
+from cais_tools.session.cais.tables import mac_entry
 from cais_tools.wire.job import Job
 from tests.unit.session.fake_switch import FakeSwitch
 
@@ -47,7 +48,11 @@ def switch(fake: FakeSwitch, pipeline: Pipeline) -> Generator[CaisSwitch]:
     with connect(fake.address, SessionOptions(timeout=10)) as session:
         session.load(pipeline)
         fake.writes.clear()
-        yield CaisSwitch(session, clock=lambda: 1000.0)
+        yield CaisSwitch(session, new_epoch=lambda: 1000)
+
+
+def test_the_build_of_the_program(switch: CaisSwitch) -> None:
+    assert switch.lanes == 64
 
 
 def _order(fake: FakeSwitch) -> list[str]:
@@ -75,7 +80,6 @@ def test_a_rule_creates_its_group_in_the_right_order(switch: CaisSwitch, fake: F
     assert group == change.group.group
     assert group.members == tuple(Member(rank, rank + 1) for rank in range(4))
     assert (group.slot_base, group.slots, group.epoch, group.participants) == (0, 256, 1000, 15)
-    assert group.is_consistent
     [rule] = switch.rules()
     assert rule == change.rule
     assert (rule.inputs, rule.outputs, rule.output_set) == (ALL4, ALL4, 16)
@@ -99,6 +103,17 @@ def test_ensuring_a_rule_with_other_outputs_swaps_the_set(switch: CaisSwitch) ->
     assert [rule.outputs for rule in state.rules] == [(2,)]
     assert list(state.output_sets) == [17]
     assert state.output_sets[17].ports == set(ALL4)  # members that are no outputs get the header
+
+
+def test_ensuring_other_outputs_does_not_make_rules_ambiguous(switch: CaisSwitch) -> None:
+    switch.add_rule(_spec(chunk=Span(0, 9)))
+    switch.add_rule(_spec(chunk=Span(5, 14)))
+    before = switch.state()
+    with pytest.raises(Refused, match="same priority"):
+        switch.ensure_rule(_spec(chunk=Span(5, 14), outputs=(1,)))
+    assert switch.state() == before
+    switch.ensure_rule(_spec(chunk=Span(5, 14)))
+    assert switch.ensure_rule(_spec(chunk=Span(5, 14), outputs=(1,), priority=999)).kind is ChangeKind.CHANGED
 
 
 def test_ensuring_a_rule_with_another_priority_leaves_one_rule(switch: CaisSwitch) -> None:
@@ -201,6 +216,61 @@ def test_a_stage_that_fails_in_part_is_undone(switch: CaisSwitch, fake: FakeSwit
     assert fake.names() == []
 
 
+@pytest.mark.parametrize("change", ["add", "ensure", "delete", "remove"])
+def test_a_set_that_no_rule_uses_goes_with_the_next_change(switch: CaisSwitch, fake: FakeSwitch, change: str) -> None:
+    switch.add_rule(_spec())
+    switch.session.insert(
+        MulticastGroup.of_ports(17, ALL4), TableEntry("receivers", {"output_set": 17, "egress_port": 2}, "deliver")
+    )
+    assert sorted(switch.state().output_sets) == [16, 17]
+    match change:
+        case "add":
+            switch.add_rule(_spec(op=3))
+        case "ensure":
+            switch.ensure_rule(_spec(outputs=(1,)))
+        case "delete":
+            switch.delete_rule(0, 0, ANY, ANY, keep_group=True)
+        case _:
+            switch.remove_group(0)
+    state = switch.state()
+    assert 17 not in state.output_sets
+    assert set(state.output_sets) == {rule.output_set for rule in state.rules}
+
+
+def test_many_rules_are_added_in_a_few_writes(switch: CaisSwitch, fake: FakeSwitch) -> None:
+    one_by_one = CaisSwitch(switch.session, new_epoch=lambda: 1000)
+    specs = [
+        _spec(),
+        *(_spec(op=1, chunk=Span(port, port), inputs=(port,), outputs=tuple(set(ALL4) - {port})) for port in ALL4),
+        _spec(op=3, inputs=(*ALL4, 5), outputs=(5,)),
+        _spec(op=4, inputs=(*ALL4, 5, 6), outputs=ALL4),
+        _spec(group_id=1),
+    ]
+    added = switch.add_rules(specs)
+    # Multicast groups, receivers, members and entry of each group, three stages of either port more, rules.
+    assert len(fake.writes) == 13
+    together = switch.state()
+    assert [change.rule.key for change in added] == [spec.key for spec in specs]
+    for group_id in (0, 1):
+        switch.remove_group(group_id)
+    assert fake.names() == []
+    for spec in specs:
+        one_by_one.add_rule(spec)
+    assert switch.state() == together
+
+
+def test_many_rules_are_added_or_none(switch: CaisSwitch, fake: FakeSwitch) -> None:
+    with pytest.raises(Refused, match="this rule exists"):
+        switch.add_rules([_spec(), _spec(op=3), _spec()])
+    with pytest.raises(Refused, match="same priority"):
+        switch.add_rules([_spec(chunk=Span(0, 9)), _spec(chunk=Span(5, 14), outputs=(1,))])
+    assert fake.writes == []
+    fake.behaviour.refuse = frozenset({"rules"})
+    with pytest.raises(DeviceError, match="2 rules: the switch refused"):
+        switch.add_rules([_spec(), _spec(op=3)])
+    assert fake.names() == []
+
+
 def test_a_set_that_somebody_else_uses_is_left_alone(switch: CaisSwitch, fake: FakeSwitch) -> None:
     switch.session.insert(TableEntry("receivers", {"output_set": 16, "egress_port": 3}, "acknowledge"))
     assert switch.add_rule(_spec()).rule.output_set == 17
@@ -232,6 +302,27 @@ def test_a_failure_of_undoing_says_what_is_in_force(switch: CaisSwitch, fake: Fa
     fake._refusal = refuse_members_too
     with pytest.raises(Refused, match=r"still in force: INSERT members group_id=0, ingress_port=5"):
         switch.ensure_group(0, [5])
+
+
+def test_a_connection_that_breaks_within_a_stage(switch: CaisSwitch, fake: FakeSwitch) -> None:
+    entries = [mac_entry(number, 1) for number in range(300)]  # two Writes
+    fake.behaviour.lost_write = 2
+    with pytest.raises(Unreachable, match="closed the connection"):
+        changes.perform(switch.session, [[changes.insert(each) for each in entries]], "300 routes")
+    assert fake.names() == []
+
+
+def test_a_connection_that_stays_broken_says_what_is_in_force(switch: CaisSwitch, fake: FakeSwitch) -> None:
+    stages = [[changes.insert(mac_entry(number, 1))] for number in range(3)]
+    fake.behaviour.lost_write = 3
+    fake.behaviour.stays_lost = True
+    with pytest.raises(
+        Refused,
+        match=r"INSERT mac dst_addr=0; INSERT mac dst_addr=1; INSERT mac dst_addr=2 \(perhaps\)$",
+    ) as error:
+        changes.perform(switch.session, stages, "routes")
+    assert error.value.exit_code == Unreachable.exit_code
+    assert len(fake.names()) == 2  # the third one's undoing was carried out, but not answered either
 
 
 def test_group_full(switch: CaisSwitch) -> None:
@@ -272,9 +363,19 @@ def test_a_job_gets_the_next_epoch(switch: CaisSwitch) -> None:
 
 
 def test_the_epoch_never_becomes_0(switch: CaisSwitch) -> None:
-    switch._clock = lambda: float(2**32 - 1)
+    switch._new_epoch = lambda: 2**32 - 1
     switch.ensure_group(0, [1])
     assert switch.start_job(0).epoch == 1
+
+
+def test_a_group_that_is_created_anew_has_another_epoch(fake: FakeSwitch, switch: CaisSwitch) -> None:
+    anew = CaisSwitch(switch.session)
+    epochs: set[int] = set()
+    for _ in range(20):
+        epochs |= {anew.ensure_group(0, [1, 2]).group.epoch, anew.start_job(0).epoch}
+        anew.remove_group(0)
+    assert len(epochs) == 40
+    assert all(0 < epoch < 2**32 for epoch in epochs)
 
 
 def test_deleting_the_last_rule_frees_the_group(switch: CaisSwitch, fake: FakeSwitch) -> None:

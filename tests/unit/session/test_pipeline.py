@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cais_tools.errors import Refused, UsageError
-from cais_tools.session.pipeline import read_pipeline
+from cais_tools.session.pipeline import ProgramInfo, fingerprint_of, read_pipeline
 from cais_tools.session.program import load_shipped
 from tests.unit.session.demo import P4INFO
 
@@ -33,15 +33,27 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return config, p4info
 
 
-def test_the_cookie_follows_from_both_files(files: tuple[Path, Path]) -> None:
-    cookie = read_pipeline(*files).cookie
-    assert 0 < cookie < 1 << 64
-    assert read_pipeline(*files).cookie == cookie
+def test_the_fingerprint_follows_from_both_files(files: tuple[Path, Path]) -> None:
+    fingerprint = read_pipeline(*files).fingerprint
+    assert 0 < fingerprint < 1 << 32
+    assert read_pipeline(*files).fingerprint == fingerprint
     files[0].write_text(json.dumps(PROGRAM) + "\n")
-    other = read_pipeline(*files).cookie
-    assert other != cookie
+    other = read_pipeline(*files).fingerprint
+    assert other != fingerprint
     files[1].write_text(P4INFO.replace("size: 8", "size: 9"))
-    assert read_pipeline(*files).cookie != other
+    assert read_pipeline(*files).fingerprint != other
+
+
+def test_every_load_has_a_cookie_of_its_own(files: tuple[Path, Path]) -> None:
+    pipeline = read_pipeline(*files)
+    cookies = {pipeline.message().cookie.cookie for _ in range(5)}
+    assert len(cookies) == 5
+    assert {fingerprint_of(cookie) for cookie in cookies} == {pipeline.fingerprint}
+
+
+def test_a_program_is_shown_with_its_fingerprint() -> None:
+    assert "cookie 00abcdef" in str(ProgramInfo("demo", "v1model", 0xABCDEF, 3, 0))
+    assert "cookie none" in str(ProgramInfo("demo", "v1model", None, 3, 0))
 
 
 @pytest.mark.parametrize("text", ["", "p4!", "\x7fELF"])

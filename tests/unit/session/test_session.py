@@ -11,11 +11,13 @@ from cais_tools.session import (
     BatchFailed,
     CloneSession,
     CounterData,
+    DeviceError,
     Lpm,
     MulticastGroup,
     NoPipeline,
     Pipeline,
     Replica,
+    SessionOptions,
     SwitchRestarted,
     SwitchSession,
     TableEntry,
@@ -57,7 +59,7 @@ def test_loading_reports_before_and_after(session: SwitchSession, fake: FakeSwit
     assert len(session.read_table("lpm")) == 2
     report = session.load(pipeline)
     assert report.before is not None
-    assert report.before.cookie == 77
+    assert report.before.fingerprint == 77
     assert not report.is_same_program
     assert session.has_loaded(pipeline)
     assert session.read_table("lpm") == []
@@ -171,11 +173,52 @@ def test_a_restarted_switch_is_noticed(session: SwitchSession, fake: FakeSwitch)
 
 def test_another_program_in_place_of_ours_is_noticed(session: SwitchSession, fake: FakeSwitch) -> None:
     assert fake.config is not None
-    fake.config.cookie.cookie = 78
+    fake.config.cookie.cookie = 78 << 32 | 1
     with pytest.raises(SwitchRestarted, match="runs another program now"):
         session.check_pipeline()
     session.refresh()
     session.check_pipeline()
+
+
+def test_the_same_program_loaded_anew_by_somebody_else_is_noticed(session: SwitchSession, fake: FakeSwitch) -> None:
+    assert fake.config is not None
+    pipeline = Pipeline(b"{}", demo_index())
+    session.load(pipeline)
+    with connect(fake.address, SessionOptions(timeout=10, take_over=True)) as other:
+        assert other.has_loaded(pipeline)
+        assert other.load(pipeline).is_same_program
+        assert session.has_loaded(pipeline)
+        other.check_pipeline()
+        with pytest.raises(SwitchRestarted, match="was loaded anew by another client, and all entries are gone"):
+            session.check_pipeline()
+
+
+def test_a_load_while_another_was_primary_is_noticed_on_becoming_primary_again(
+    session: SwitchSession, fake: FakeSwitch
+) -> None:
+    with connect(fake.address, SessionOptions(timeout=10, take_over=True)) as other:
+        other.load(Pipeline(b"{}", demo_index()))
+    while not isinstance(event := session.next_event(5), Restarted):
+        assert event is not None
+    with pytest.raises(SwitchRestarted, match="all entries are gone"):
+        session.insert(_route(1))
+
+
+def test_a_program_without_a_cookie_that_is_gone_is_noticed(fake: FakeSwitch) -> None:
+    fake.config = p4runtime_pb2.ForwardingPipelineConfig(p4info=demo_index().message)
+    with connect(fake.address) as session:
+        session.check_pipeline()
+        fake.config = None
+        with pytest.raises(SwitchRestarted, match="has no program now"):
+            session.check_pipeline()
+
+
+def test_a_read_of_several_things_of_which_one_is_not_there(session: SwitchSession, fake: FakeSwitch) -> None:
+    session.insert(_route(1))
+    fake.behaviour.finds_nothing = True
+    assert session.read_table("exact") == []
+    with pytest.raises(DeviceError, match="no such thing"):
+        session.read_tables(["lpm", "exact"])
 
 
 def test_a_broken_connection_alone_is_no_restart(session: SwitchSession, fake: FakeSwitch) -> None:
