@@ -7,6 +7,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run `cais` (or `cais-cli`, the same program) with the arguments of the process, and exit."""
+    import os
+
+    # gRPC's C core writes log lines straight to stderr, through tables and progress bars; it reads this when it loads.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from cais_tools.cli.app import app, prepare_streams
 
     prepare_streams()

@@ -24,9 +24,7 @@ def load(
         Path | None,
         option(envvar="CAIS_P4INFO", metavar="FILE", help="P4Info of the program, text or binary."),
     ] = None,
-    ports: Annotated[
-        str | None, option(envvar="CAIS_PORTS", metavar="LIST", help="Ports that unknown traffic is flooded to.")
-    ] = None,
+    ports: Annotated[str | None, option(metavar="LIST", help="Ports that unknown traffic is flooded to.")] = None,
     dry_run: Annotated[bool, option("--dry-run", help="Let the switch verify the program, load nothing.")] = False,
     device_id: DeviceId = None,
     take_over: TakeOver = False,
@@ -77,14 +75,14 @@ def _as_dict(report: LoadReport) -> dict[str, Any]:
 
 
 def _program(info: ProgramInfo) -> dict[str, Any]:
-    cookie = None if info.cookie is None else f"{info.cookie:016x}"
+    cookie = None if info.fingerprint is None else f"{info.fingerprint:08x}"
     return {"name": info.name, "arch": info.arch, "cookie": cookie, "tables": info.tables, "entries": info.entries}
 
 
 def _say(device: str, pipeline: Pipeline, report: LoadReport) -> None:
     say(f"before: {report.before or 'no program'}")
     if report.dry_run:
-        say(f"{device} accepts {pipeline.name} (cookie {pipeline.cookie:016x}); nothing was loaded")
+        say(f"{device} accepts {pipeline.name} (cookie {pipeline.fingerprint:08x}); nothing was loaded")
         return
     say(f"after:  {report.after}")
     if report.entries_dropped:

@@ -11,7 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from typing import IO, Any, cast
 
 __all__ = ["coloured", "emit_json", "note", "say", "table"]
 
@@ -43,9 +43,9 @@ def _finite(node: Any) -> Any:
     if isinstance(node, float) and not math.isfinite(node):
         return None
     if isinstance(node, Mapping):
-        return {str(key): _finite(value) for key, value in node.items()}
+        return {str(key): _finite(value) for key, value in cast("Mapping[Any, Any]", node).items()}
     if isinstance(node, list | tuple):
-        return [_finite(item) for item in node]
+        return [_finite(item) for item in cast("Sequence[Any]", node)]
     return node
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cais_tools.errors import UsageError
+from cais_tools.links import HIGHEST_PORT
 
 __all__ = [
     "parse_bytes",
@@ -14,7 +15,6 @@ __all__ = [
     "parse_seconds",
 ]
 
-_MAX_PORT = 510
 _BYTE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "KIB": 2**10, "MIB": 2**20, "K": 2**10, "M": 2**20}
 _SECOND_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 _LANES = ("32", "64", "256")
@@ -27,8 +27,8 @@ def parse_port_list(text: str, *, option: str) -> tuple[int, ...]:
         first, last = _numbers(item, option, "1,2,3,4 or 1-4")
         if first == 0:
             raise UsageError(f"{option}: port 0 does not exist", hint="ports are the switch's own numbers, from 1 on")
-        if last > _MAX_PORT:
-            raise UsageError(f"{option}: port {last} does not exist", hint=f"ports are 1 to {_MAX_PORT}")
+        if last > HIGHEST_PORT:
+            raise UsageError(f"{option}: port {last} does not exist", hint=f"ports are 1 to {HIGHEST_PORT}")
         ports.extend(range(first, last + 1))
     twice = sorted({port for port in ports if ports.count(port) > 1})
     if twice:

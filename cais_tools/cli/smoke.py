@@ -15,13 +15,16 @@ from cais_tools.errors import CheckFailed, UsageError
 if TYPE_CHECKING:
     from cais_tools.links.faults import FaultModel
     from cais_tools.smoke.plan import Plan
+    from cais_tools.smoke.settings import Settings
 
 _GENERATED_STEPS = 1
 _STEPS = 100
 _RANKS = 4
+_GENERATE_GOES_WITH = {"generate", "group_id", "steps", "ranks", "size", "ops", "seed", "json"}
 
 
 def smoke(
+    ctx: typer.Context,
     device: Annotated[
         str | None,
         option(envvar="CAIS_DEVICE", metavar="HOST[:PORT]", help="A switch that runs.  [default: start one]"),
@@ -39,7 +42,7 @@ def smoke(
         ),
     ] = None,
     ranks: Annotated[
-        int | None, option(envvar="CAIS_RANKS", metavar="N", help="Ranks.  [default: 4, or one for each port]")
+        int | None, option(envvar="CAIS_RANKS", metavar="N", min=1, help="Ranks.  [default: 4, or one for each port]")
     ] = None,
     size: Annotated[str, option(envvar="CAIS_SIZE", metavar="BYTES", help="Bytes of a tensor.")] = "16KiB",
     ops: Annotated[
@@ -63,8 +66,13 @@ def smoke(
     ] = None,
     generate: Annotated[Path | None, option(metavar="FILE", help="Only write the test traffic to a pcap file.")] = None,
     timeout: Annotated[
-        str, option(envvar="CAIS_TIMEOUT", metavar="TIME", help="How long to wait for any new result.")
-    ] = "5s",
+        str | None,
+        option(
+            envvar="CAIS_SMOKE_TIMEOUT",
+            metavar="TIME",
+            help="How long to wait for any new result.  [default: 5s, or 500ms with --corrupt]",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Send random tensors through a switch, check every result.
@@ -72,18 +80,17 @@ def smoke(
     The reference is NumPy. Without --device an embedded switch is started for the test. Faults (--loss and so on) are
     a share of the frames, as 5% or 0.05, on every cable and in both directions.
     """
-    from cais_tools.links import parse_ports
-
-    links = parse_ports(ports) if ports else {}
-    plan = _plan(ops, steps or (_GENERATED_STEPS if generate else _STEPS), ranks, len(links), size, seed)
     if generate is not None:
+        _check_generate(ctx)
+        plan = _plan(ops, _GENERATED_STEPS if steps is None else steps, ranks, 0, size, seed)
         _generate(generate, plan, group_id, json)
         return
 
-    from cais_tools.cli.progress import progress_bar
-    from cais_tools.smoke.runner import run_smoke
+    from cais_tools.links import parse_ports
     from cais_tools.smoke.settings import Settings
 
+    links = parse_ports(ports) if ports else {}
+    plan = _plan(ops, _STEPS if steps is None else steps, ranks, len(links), size, seed)
     settings = Settings(
         plan=plan,
         device=device or (DEFAULT_DEVICE if links else None),
@@ -93,10 +100,18 @@ def smoke(
         faults=_faults(plan.seed, loss=loss, duplicate=duplicate, reorder=reorder, corrupt=corrupt),
         against_gloo=against is not None,
         write=write,
-        timeout=parse_seconds(timeout, option="--timeout"),
+        timeout=None if timeout is None else parse_seconds(timeout, option="--timeout"),
     )
+    _run(settings, json)
+
+
+def _run(settings: Settings, json: bool) -> None:
+    """Run the test and print the report; what ended it early is raised when all that it found has been said."""
+    from cais_tools.cli.progress import progress_bar
+    from cais_tools.smoke.runner import run_smoke
+
     if not json:
-        note(f"seed {plan.seed}")
+        note(f"seed {settings.plan.seed}")
     with progress_bar("smoke") as progress:
         report = run_smoke(settings, progress)
     if json:
@@ -105,6 +120,8 @@ def smoke(
         from cais_tools.cli.smoke_table import say_report
 
         say_report(report)
+    if report.failure is not None:
+        raise report.failure.error
     if not report.passed:
         raise typer.Exit(CheckFailed.exit_code)
 
@@ -114,12 +131,14 @@ def _plan(ops: str | None, steps: int, ranks: int | None, ports: int, size: str,
 
     from cais_tools.smoke.plan import DEFAULT_OPERATIONS, Plan, operations_named
 
-    if ports and ranks not in (None, ports):
+    if ranks is None:
+        ranks = ports or _RANKS
+    elif ports and ranks != ports:
         raise UsageError(f"{ranks} ranks do not fit {ports} ports", hint="leave --ranks out, or name as many ports")
     return Plan(
         operations=operations_named(ops or ",".join(DEFAULT_OPERATIONS)),
         steps=steps,
-        ranks=ranks or ports or _RANKS,
+        ranks=ranks,
         size=parse_bytes(size, option="--size"),
         seed=secrets.randbits(32) if seed is None else seed,
     )
@@ -129,6 +148,17 @@ def _faults(seed: int, **shares: str) -> FaultModel:
     from cais_tools.links.faults import FaultModel
 
     return FaultModel(seed=seed, **{name: parse_probability(text, option=f"--{name}") for name, text in shares.items()})
+
+
+def _check_generate(ctx: typer.Context) -> None:
+    """Refuse what writing a file has no use for, where it is on the command line (the environment is for all runs)."""
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(str(parameter.name))
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in _GENERATE_GOES_WITH:
+            raise UsageError(
+                f"{parameter.opts[0]} means nothing with --generate, which sends nothing",
+                hint="--steps, --ranks, --size, --ops, --seed and --group-id go with it",
+            )
 
 
 def _generate(path: Path, plan: Plan, group_id: int, json: bool) -> None:

@@ -27,7 +27,8 @@ _HEADER = (
 
 def say_report(report: Report) -> None:
     """Print the table, what is behind a failure, and the verdict."""
-    say(table(_HEADER, [_row(row) for row in report.rows.values()]))
+    if report.rows:
+        say(table(_HEADER, [_row(row) for row in report.rows.values()]))
     if report.against:
         say()
         say(_comparison(report))

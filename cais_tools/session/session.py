@@ -9,11 +9,12 @@ from typing import Self
 
 import grpc
 
-from cais_tools.errors import CaisError, DeadlineExceeded, NotPrimary
+from cais_tools.errors import CaisError, DeadlineExceeded, NotPrimary, Refused
 from cais_tools.p4rt import p4runtime_pb2
 from cais_tools.p4rt.p4info import P4InfoIndex
 from cais_tools.session import stream_messages
 from cais_tools.session.election import Election, uint128
+from cais_tools.session.entities import Entity, Update, UpdateType
 from cais_tools.session.errors import DeviceError, NoPipeline, SwitchRestarted, WrongDevice, from_rpc
 from cais_tools.session.event_queue import EventQueue
 from cais_tools.session.events import Event, PrimaryChanged, Reconnected, Restarted, StreamLost
@@ -250,6 +251,7 @@ class SwitchSession(ReadWrite):
             self.refresh()
         election_id = self._require_primary("load a program")
         before = self.program_info()
+        copies = [] if dry_run else self._forget_copies()
         try:
             with self._pipeline_lock:
                 self._rpc.set_pipeline(pipeline.message(), election_id, verify_only=dry_run)
@@ -260,6 +262,9 @@ class SwitchSession(ReadWrite):
                 raise
             self._attach_next()
             return self.load(pipeline, dry_run=dry_run)
+        except Refused:
+            self.try_write([Update(UpdateType.INSERT, each) for each in copies])
+            raise
         after = ProgramInfo(
             name=pipeline.p4info.pkg_info.name,
             arch=pipeline.p4info.pkg_info.arch,
@@ -268,6 +273,18 @@ class SwitchSession(ReadWrite):
             entries=0,
         )
         return LoadReport(before, after, dry_run)
+
+    def _forget_copies(self) -> list[Entity]:
+        """Remove all multicast groups and clone sessions, and return them.
+
+        bmv2 goes on copying for those of an earlier program, though it shows them no more: each packet would leave
+        once for every load.
+        """
+        if self._index is None:
+            return []
+        copies: list[Entity] = [*self.read_multicast_groups(), *self.read_clone_sessions()]
+        self.try_write([Update(UpdateType.DELETE, each) for each in copies])
+        return copies
 
     def has_loaded(self, pipeline: Pipeline) -> bool:
         """Whether exactly this program is loaded, whoever loaded it."""

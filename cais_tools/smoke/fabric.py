@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from cais_tools.worker import Membership
 
 __all__ = ["Fabric", "open_fabric"]
 
-_LANE_REGISTER = "slot_lane_"
 _LOOK_EVERY = 0.1
 _ASK_EVERY = 1.0
 
@@ -43,6 +42,7 @@ class Fabric:
     """Raises Unreachable when the switch has gone; called ten times a second."""
     death: Unreachable | None = None
     """How the switch went, once that is known."""
+    found_dead: threading.Event = field(default_factory=threading.Event)
 
     @property
     def group_id(self) -> int:
@@ -66,8 +66,9 @@ class Fabric:
         return {port: data.packets for port, data in cells.items()}
 
     def check(self) -> None:
-        """Raise Unreachable when the switch is known to have gone."""
-        if self.death is not None:
+        """Raise Unreachable when the switch has gone; to be called when something has failed, within `watched`."""
+        # Whoever misses the switch first is seldom the one who looks for it.
+        if self.found_dead.wait(2 * _LOOK_EVERY) and self.death is not None:
             raise self.death
 
     @contextlib.contextmanager
@@ -81,6 +82,7 @@ class Fabric:
                     self.look()
                 except Unreachable as error:
                     self.death = error
+                    self.found_dead.set()
                     on_death()
                     return
                 except CaisError:
@@ -168,20 +170,17 @@ def _add_group(
             f"group {group_id} is in use on {switch.session.target}",
             hint="take another one for the test: --group-id N",
         )
-    group = switch.ensure_group(group_id, ports).group
     if settings.device is not None:
+        # Before there is anything to remove, so that Ctrl-C leaves nothing behind whenever it comes.
         stack.callback(_remove, switch, group_id)
-    for rule in rules_for(settings.plan.operations, group_id, ports):
-        switch.add_rule(rule)
-    lanes = sum(
-        register.preamble.alias.startswith(_LANE_REGISTER) for register in switch.session.index.message.registers
-    )
+    group = switch.ensure_group(group_id, ports).group
+    switch.add_rules(rules_for(settings.plan.operations, group_id, ports))
     by_rank = dict(enumerate(ports))
-    return [Membership(group_id, rank, len(ports), group.slots, lanes, by_rank) for rank in range(len(ports))]
+    return [Membership(group_id, rank, len(ports), group.slots, switch.lanes, by_rank) for rank in range(len(ports))]
 
 
 def _remove(switch: CaisSwitch, group_id: int) -> None:
-    """Leave the device as it was; where it is gone, there is nothing to be removed."""
+    """Leave the device as it was; where the group or the device is not there, there is nothing to be removed."""
     with contextlib.suppress(CaisError):
         switch.remove_group(group_id)
 

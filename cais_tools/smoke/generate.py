@@ -17,19 +17,17 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
 from cais_tools.links.pcap import PcapWriter
-from cais_tools.smoke.collective import plan_of
-from cais_tools.smoke.plan import Plan, Step
-from cais_tools.smoke.reference import combine
-from cais_tools.wire import Job, Op, tag
+from cais_tools.smoke.plan import Plan
+from cais_tools.smoke.rehearsal import payloads, rehearse
+from cais_tools.wire import Job, tag
 from cais_tools.wire.frames import source_mac
 from cais_tools.wire.header import group_mac
 from cais_tools.wire.scapy import CAIS
 from cais_tools.worker.config import Membership
-from cais_tools.worker.transfer import Rows, Transfer
+from cais_tools.worker.transfer import Transfer
 
 __all__ = ["generate"]
 
-_IDENTITY = {Op.ALLREDUCE_MAX: -(2**31), Op.ALLREDUCE_MIN: 2**31 - 1, Op.ALLREDUCE_PRODUCT: 1}
 # A microsecond between packets, from a fixed time on: the same options give the same file.
 _FIRST_NS, _STEP_NS = 1_000_000_000_000_000_000, 1_000
 
@@ -44,35 +42,13 @@ def generate(path: Path, plan: Plan, *, group_id: int, lanes: int, slots: int, p
     frames = seq_num = 0
     with PcapWriter(path) as writer:
         for done, step in enumerate(plan, 1):
-            for transfers in _transfers(step, members):
+            for transfers, _ in rehearse(step, members):
                 for frame in _frames(transfers, members, job, seq_num):
                     writer.write([bytes(frame)], _FIRST_NS + frames * _STEP_NS)
                     frames += 1
                 seq_num += transfers[0].packets
             progress(done)
     return frames
-
-
-def _transfers(step: Step, members: Sequence[Membership]) -> Iterator[list[Transfer]]:
-    """The transfers of all ranks, one by one; each rank is given the result that a switch would give it."""
-    plans = [plan_of(step, member) for member in members]
-    try:
-        transfers = [next(plan) for plan in plans]
-        while True:
-            yield transfers
-            result = combine(transfers[0].op, [_rows(transfer) for transfer in transfers])
-            transfers = [plan.send(result) for plan in plans]
-    except StopIteration:
-        return
-
-
-def _rows(transfer: Transfer) -> Rows:
-    """The payload of every packet, the identity element where this rank only joins."""
-    if transfer.filled is None:
-        return transfer.payload
-    rows = np.full((transfer.packets, transfer.payload.shape[1]), _IDENTITY.get(transfer.op, 0), np.int32)
-    rows[transfer.filled] = transfer.payload
-    return rows
 
 
 def _frames(transfers: Sequence[Transfer], members: Sequence[Membership], job: Job, sent: int) -> Iterator[Packet]:
@@ -99,4 +75,4 @@ def _frames(transfers: Sequence[Transfer], members: Sequence[Membership], job: J
 
 def _tags(transfer: Transfer, member: Membership, job: Job, seq_nums: tag.Words) -> tag.Words:
     tags = tag.term(job.epoch, member.group_id, seq_nums, member.rank, transfer.salt)
-    return tags + tag.checksum(_rows(transfer)) if transfer.op.is_linear else tags
+    return tags + tag.checksum(payloads(transfer)) if transfer.op.is_linear else tags

@@ -14,9 +14,9 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from cais_tools.errors import CaisError, Unreachable
+from cais_tools.share import is_checkout
 
 __all__ = ["SwitchProcess", "end_with_parent"]
 
@@ -32,7 +32,8 @@ class SwitchProcess:
     """
 
     def __init__(self, ports: Mapping[int, str]) -> None:
-        command = [sys.executable, "-m", "cais_tools.cli", "switch", "--json", "--grpc", "127.0.0.1:0"]
+        # -P: what lies in the current directory is no module of ours, least of all when root runs this.
+        command = [sys.executable, "-P", "-m", "cais_tools.cli", "switch", "--json", "--grpc", "127.0.0.1:0"]
         for port, spec in ports.items():
             command += ["--port", f"{port}={spec}"]
         command += ["--parent", str(os.getpid())]
@@ -44,15 +45,13 @@ class SwitchProcess:
             stdout=subprocess.PIPE,
             stderr=self._messages,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": _python_path()},
+            env=_environment(),
         )
         try:
-            ready = self._wait_until_ready()
+            self.address, self.links = self._parse_ready(self._wait_until_ready())
         except BaseException:
             self.stop()
             raise
-        self.address: str = ready["grpc"]
-        self.links: dict[int, str] = {int(port["port"]): port["link"] for port in ready["ports"]}
 
     @property
     def pid(self) -> int:
@@ -79,7 +78,8 @@ class SwitchProcess:
             self._process.stdout.close()
         self._messages.close()
 
-    def _wait_until_ready(self) -> dict[str, Any]:
+    def _wait_until_ready(self) -> bytes:
+        """The first line that it writes."""
         assert self._process.stdout is not None
         end = time.monotonic() + _START_SECONDS
         line = b""
@@ -92,7 +92,17 @@ class SwitchProcess:
                 if not part:
                     raise self._start_failure()
                 line += part
-        return json.loads(line)
+        return line
+
+    def _parse_ready(self, line: bytes) -> tuple[str, dict[int, str]]:
+        try:
+            ready = json.loads(line)
+            return str(ready["grpc"]), {int(port["port"]): str(port["link"]) for port in ready["ports"]}
+        except (ValueError, KeyError, TypeError):
+            said = line.decode(errors="replace").strip()
+            raise Unreachable(
+                f"the switch process does not say where it listens, but {said!r}{self._last_words()}"
+            ) from None
 
     def _start_failure(self) -> CaisError:
         """The error of the child is ours."""
@@ -112,10 +122,13 @@ class SwitchProcess:
         return f": {lines[-1]}" if lines else ""
 
 
-def _python_path() -> str:
+def _environment() -> dict[str, str]:
     """The child must find this very package, also in a checkout that is not installed."""
-    here = str(Path(__file__).resolve().parents[2])
-    return os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+    environment = dict(os.environ)
+    if is_checkout():
+        here = str(Path(__file__).resolve().parents[2])
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (here, environment.get("PYTHONPATH"))))
+    return environment
 
 
 def end_with_parent(parent: int) -> None:

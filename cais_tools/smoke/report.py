@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Comparison", "Mismatch", "OperationRow", "Report", "percentile"]
+from cais_tools.errors import CaisError
+
+__all__ = ["Comparison", "Failure", "Mismatch", "OperationRow", "Report", "percentile"]
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -39,12 +41,31 @@ class Mismatch:
         return f"{where}: expected {self.expected}, got {self.got}"
 
 
+@dataclass(frozen=True)
+class Failure:
+    """What ended the run before its plan was done, and in which operation."""
+
+    step: int
+    operation: str
+    error: CaisError
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "step": self.step,
+            "operation": self.operation,
+            "error": self.error.message,
+            "hint": self.error.hint,
+            "exit_code": self.error.exit_code,
+        }
+
+
 @dataclass
 class OperationRow:
     """One line of the table: everything that one operation did in all steps, over all ranks."""
 
     operation: str
     steps: int = 0
+    """Those that came to an end; the packets of one that did not are counted all the same."""
     packets: int = 0
     """Contributions sent for the first time."""
     retransmissions: int = 0
@@ -132,7 +153,8 @@ class Report:
     size: int
     rows: dict[str, OperationRow] = field(default_factory=dict[str, OperationRow])
     mismatch: Mismatch | None = None
-    """The first one."""
+    """The first one that was delivered, or the one that was refused until the run ended."""
+    failure: Failure | None = None
     faults: dict[str, int] = field(default_factory=dict[str, int])
     against: dict[str, Comparison] = field(default_factory=dict[str, Comparison])
     seconds: float = 0.0
@@ -140,7 +162,7 @@ class Report:
     @property
     def passed(self) -> bool:
         wrong = any(row.mismatches for row in self.rows.values())
-        return not wrong and not any(other.differences for other in self.against.values())
+        return not (self.failure or wrong or any(other.differences for other in self.against.values()))
 
     def total(self, name: str) -> int:
         """The sum of one column."""
@@ -156,7 +178,10 @@ class Report:
         differences = sum(other.differences for other in self.against.values())
         if differences:
             found += f", {differences} differences"
-        return f"{'passed' if self.passed else 'failed'}: {work}, {found}"
+        if self.passed:
+            return f"passed: {work}, {found}"
+        ended = f"ended in step {self.failure.step}, {self.failure.operation}; " if self.failure else ""
+        return f"failed: {ended}{work}, {found}, seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
         mismatch = None
@@ -173,4 +198,5 @@ class Report:
             "faults": self.faults,
             "against": [other.as_dict() for other in self.against.values()],
             "mismatch": mismatch,
+            "failure": self.failure and self.failure.as_dict(),
         }

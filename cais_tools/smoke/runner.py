@@ -4,48 +4,38 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from cais_tools.errors import CheckFailed
+from cais_tools.errors import CaisError, CheckFailed
 from cais_tools.links.faults import FaultCounts
 from cais_tools.smoke import verify
-from cais_tools.smoke.capture import save_chunk
-from cais_tools.smoke.collective import plan_of
+from cais_tools.smoke.capture import Chunk, save_chunk
+from cais_tools.smoke.collective import layer_of, plan_of
 from cais_tools.smoke.fabric import Fabric, open_fabric
 from cais_tools.smoke.gloo import Gloo, float_tolerance
+from cais_tools.smoke.pace import patience_of, timing_of
 from cais_tools.smoke.plan import Step, Tensor
-from cais_tools.smoke.report import Comparison, OperationRow, Report
+from cais_tools.smoke.refused import explain_refused
+from cais_tools.smoke.report import Comparison, Failure, OperationRow, Report
 from cais_tools.smoke.settings import Settings
-from cais_tools.worker import (
-    Counters,
-    Endpoint,
-    LocalGroup,
-    OperationInterrupted,
-    OperationTimedOut,
-    ResultRefused,
-    Timing,
-)
+from cais_tools.worker import Counters, Endpoint, LocalGroup, ResultRefused, blocks
 
 __all__ = ["run_smoke"]
 
 Progress = Callable[[int, int], None]
 """Called with the operations done and those to do."""
 
-# Where bits flip, a number or an operation of a slot may be damaged, and then only new numbers help: soon.
-_STALL_WHEN_CORRUPT = 0.5
-_MOST_ROUNDS_WHEN_CORRUPT = 10
-_LONGEST_RTO_WITH_FAULTS = 0.05
-
 
 def run_smoke(settings: Settings, progress: Progress) -> Report:
     """Run the whole test. What it started or added is gone when this returns or raises.
 
-    Wrong results do not raise: they are in the report. Raises Unreachable when the switch dies, DeadlineExceeded when
-    an operation gets no results, and what `open_fabric` raises.
+    What goes wrong once it runs is in the report: wrong results, and as its `failure` what ended it early (Unreachable
+    when the switch dies, DeadlineExceeded when an operation gets no results, CheckFailed when all its results are bad).
+    Raises what `open_fabric` raises.
     """
     plan = settings.plan
     gloo = Gloo(plan.ranks) if settings.against_gloo else None
@@ -59,7 +49,11 @@ def run_smoke(settings: Settings, progress: Progress) -> Report:
         stack.enter_context(fabric.watched(runner.interrupt))
         started = time.perf_counter()
         for done, step in enumerate(plan, 1):
-            runner.run(step)
+            try:
+                runner.run(step)
+            except CaisError as error:
+                report.failure = Failure(step.number, step.operation.name, error)
+                break
             progress(done, plan.total)
         report.seconds = time.perf_counter() - started
         if settings.faults.any:
@@ -75,62 +69,68 @@ class _Runner:
         self._gloo = gloo
         self._corrupt = settings.faults.corrupt > 0
         job = fabric.new_job()
-        timing = _timing(settings)
+        timing = timing_of(settings)
         self._endpoints = [
             Endpoint(link, member, job, timing=timing)
             for link, member in zip(fabric.links, fabric.members, strict=True)
         ]
-        self._group = LocalGroup(self._endpoints, renew=fabric.new_job, heard=fabric.heard)
+        self._group = LocalGroup(
+            self._endpoints, renew=fabric.new_job, heard=fabric.heard, patience=patience_of(settings)
+        )
 
     def close(self) -> None:
         self._group.close()
 
     def interrupt(self) -> None:
         """End what runs: the switch has gone. Called from another thread."""
-        for endpoint in self._endpoints:
-            endpoint.interrupt()
+        self._group.stop()
 
     def run(self, step: Step) -> None:
         """Run one operation and enter what came of it into the report."""
         for link in self._fabric.links:
             link.forget()
-        before, repeats = self._counters(), self._group.repeats
-        started = time.perf_counter()
-        results = self._collective(step)
-        seconds = time.perf_counter() - started
         row = self._report.rows.setdefault(step.operation.name, OperationRow(step.operation.name))
-        counters = self._counters()
+        started = time.perf_counter()
+        with self._counted(row):
+            results = self._collective(step)
+        row.latencies.append(time.perf_counter() - started)
         row.steps += 1
-        row.packets += counters.sent - before.sent
-        row.retransmissions += counters.retransmitted - before.retransmitted
-        row.duplicates += counters.duplicates + counters.late - before.duplicates - before.late
-        row.repeated += self._group.repeats - repeats
         row.bytes += 4 * self._settings.plan.elements(step.operation)
-        row.latencies.append(seconds)
         self._check(step, results, row)
         if self._gloo is not None:
             self._compare(step, results, self._gloo)
 
+    @contextlib.contextmanager
+    def _counted(self, row: OperationRow) -> Generator[None]:
+        """Count what is sent and repeated inside, also when it fails."""
+        before, repeats = self._counters(), self._group.repeats
+        try:
+            yield
+        finally:
+            counters = self._counters()
+            row.packets += counters.sent - before.sent
+            row.retransmissions += counters.retransmitted - before.retransmitted
+            row.duplicates += counters.duplicates + counters.late - before.duplicates - before.late
+            row.repeated += self._group.repeats - repeats
+
     def _collective(self, step: Step) -> list[Tensor | None]:
-        rounds = _MOST_ROUNDS_WHEN_CORRUPT if self._corrupt else 1
-        while True:
-            rounds -= 1
-            try:
-                return self._group.run(lambda endpoint: endpoint.run(plan_of(step, endpoint.member)))
-            except OperationInterrupted:
-                self._fabric.check()
-                raise
-            except (OperationTimedOut, ResultRefused) as error:
-                self._fabric.check()
-                if rounds > 0:
-                    continue
-                if isinstance(error, ResultRefused):
-                    raise self._refused(step, error) from error
-                raise
+        try:
+            return self._group.run(lambda endpoint: endpoint.run(plan_of(step, endpoint.member)))
+        except CaisError as error:
+            # A switch that has gone explains everything else.
+            self._fabric.check()
+            if isinstance(error, ResultRefused):
+                raise self._refused(step, error) from error
+            raise
 
     def _refused(self, step: Step, error: ResultRefused) -> CheckFailed:
         """The tag never came out right: more than bad luck on the way."""
-        saved = self._save(step, error.member.rank, error.chunk_id)[0]
+        fabric = self._fabric
+        chunk = Chunk(fabric.group_id, error.op, error.layer_id, error.chunk_id)
+        saved, header_group_id = self._save(step, error.member.rank, chunk)
+        self._report.mismatch = self._report.mismatch or explain_refused(
+            step, error, fabric.members, header_group_id=header_group_id, frame=saved
+        )
         hints = [f"the frames are in {saved}"] if saved else []
         if self._settings.device is not None:
             hints.append("does each link of --ports lead to its port?")
@@ -139,7 +139,7 @@ class _Runner:
             hint="; ".join(hints) or error.hint,
         )
 
-    def _save(self, step: Step, rank: int, chunk: int) -> tuple[Path | None, int | None]:
+    def _save(self, step: Step, rank: int, chunk: Chunk) -> tuple[Path | None, int | None]:
         """The frames of a chunk, and the group that the header of its result names."""
         name = f"step{step.number}-{step.operation.name}"
         capture = save_chunk(self._settings.folder, name, self._fabric.links, rank, chunk)
@@ -160,7 +160,8 @@ class _Runner:
             return
         fabric = self._fabric
         place = verify.locate(step, wrong.rank, wrong.index, fabric.lanes)
-        saved, header_group_id = self._save(step, wrong.rank, place.chunk)
+        chunk = Chunk(fabric.group_id, step.operation.op, layer_of(step), place.chunk)
+        saved, header_group_id = self._save(step, wrong.rank, chunk)
         self._report.mismatch = verify.explain(
             step,
             wrong,
@@ -178,16 +179,9 @@ class _Runner:
         row.latencies.append(seconds)
         tolerance = 0.0
         if step.operation.dtype is np.float32:
-            tolerance = float_tolerance(step) + float(np.max(verify.float_bound(step, self._fabric.lanes)))
+            bound = blocks.error_bound(np.stack(step.inputs), self._fabric.lanes)
+            tolerance = float_tolerance(step) + float(np.max(bound))
         row.differences += any(not _agree(mine, other, tolerance) for mine, other in zip(results, theirs, strict=True))
-
-
-def _timing(settings: Settings) -> Timing:
-    """Patience as for any job, but where faults are certain, waiting longer and longer for each only costs time."""
-    if not settings.faults.any:
-        return Timing(timeout=settings.timeout)
-    stall = min(settings.timeout, _STALL_WHEN_CORRUPT) if settings.faults.corrupt else settings.timeout
-    return Timing(timeout=stall, max_rto=_LONGEST_RTO_WITH_FAULTS)
 
 
 def _agree(mine: Tensor | None, theirs: Tensor | None, tolerance: float) -> bool:

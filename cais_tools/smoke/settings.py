@@ -18,8 +18,8 @@ __all__ = ["Settings"]
 class Settings:
     """`device` None: an embedded switch is started for the run. `ports` are {port: link spec}, in the order of ranks.
 
-    `timeout` is how long, in seconds, an operation may go on without any new result; `folder` is where the frames of a
-    wrong result are saved.
+    `timeout` is how long, in seconds, an operation may go on without any new result; None: as long as the faults make
+    sensible. `folder` is where the frames of a wrong result are saved.
     """
 
     plan: Plan
@@ -30,7 +30,7 @@ class Settings:
     faults: FaultModel = field(default_factory=FaultModel)
     against_gloo: bool = False
     write: Path | None = None
-    timeout: float = 5.0
+    timeout: float | None = None
     folder: Path = field(default_factory=Path.cwd)
 
     def __post_init__(self) -> None:

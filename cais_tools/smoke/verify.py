@@ -17,7 +17,7 @@ from cais_tools.smoke.report import Mismatch
 from cais_tools.wire import Op
 from cais_tools.worker import blocks, layout
 
-__all__ = ["Place", "Wrong", "explain", "first_wrong", "float_bound", "locate"]
+__all__ = ["Place", "Wrong", "explain", "first_wrong", "locate"]
 
 
 @dataclass(frozen=True)
@@ -54,27 +54,19 @@ def first_wrong(step: Step, results: Sequence[Tensor | None], lanes: int) -> Wro
         wrong = np.flatnonzero(_float_differs(step, wanted, got, lanes) if is_float else wanted != got)
         if len(wrong):
             index = int(wrong[0])
-            tolerance = float(float_bound(step, lanes)[index]) if is_float else 0.0
+            tolerance = float(_float_bound(step, lanes)[index]) if is_float else 0.0
             return Wrong(rank, index, wanted, got, tolerance)
     return None
 
 
-def float_bound(step: Step, lanes: int) -> NDArray[np.float64]:
-    """The error that the endpoint states for each element of a float32 sum (see `worker.blocks`), and the rounding."""
-    magnitude = np.max([np.abs(values.astype(np.float64)) for values in step.inputs], axis=0)
-    packets = layout.packets(len(magnitude), lanes)
-    padded = np.zeros(packets * lanes)
-    padded[: len(magnitude)] = magnitude
-    _, exponents = np.frexp(padded.reshape(packets, lanes).max(axis=1))
-    headroom = (step.ranks - 1).bit_length()
-    quantisation = step.ranks / 2 * np.exp2(exponents.astype(np.float64) - 30 + headroom)
-    exact = np.sum([values.astype(np.float64) for values in step.inputs], axis=0)
-    return np.repeat(quantisation, lanes)[: len(magnitude)] + np.spacing(np.abs(exact).astype(np.float32)) / 2
+def _float_bound(step: Step, lanes: int) -> NDArray[np.float64]:
+    """The error that the endpoint states for each element of a float32 sum."""
+    return blocks.error_bound(np.stack(step.inputs), lanes)
 
 
 def _float_differs(step: Step, wanted: Tensor, got: Tensor, lanes: int) -> NDArray[np.bool_]:
     """Beyond the stated bound of the exact sum, or not the very bits that adding integers gives in any order."""
-    outside = ~(np.abs(wanted - got.astype(np.float64)) <= float_bound(step, lanes))
+    outside = ~(np.abs(wanted - got.astype(np.float64)) <= _float_bound(step, lanes))
     model = _float_model(step, lanes)
     return outside | (model.view(np.int32) != got.view(np.int32))
 
@@ -161,8 +153,8 @@ def _shares(step: Step, rank: int, elements: slice) -> list[Tensor]:
     """What each rank contributed to these elements of `rank`'s result."""
     operation = step.operation
     if operation.op is Op.ALLGATHER:
-        owner, start = divmod(elements.start, len(step.inputs[0]))
-        own = step.inputs[owner][start : start + elements.stop - elements.start]
+        owner, start = divmod(int(elements.start), len(step.inputs[0]))
+        own = step.inputs[owner][start : start + int(elements.stop) - int(elements.start)]
         return [own if other == owner else np.zeros_like(own) for other in range(step.ranks)]
     if operation.op is Op.BROADCAST:
         own = step.inputs[step.root][elements]

@@ -7,7 +7,7 @@ Importing this package imports NumPy.
 
 from __future__ import annotations
 
-from cais_tools.worker.config import Membership, Timing
+from cais_tools.worker.config import Membership, Patience, Timing
 from cais_tools.worker.endpoint import Endpoint
 from cais_tools.worker.errors import OperationInterrupted, OperationTimedOut, Progress, ResultRefused
 from cais_tools.worker.exchange import Counters
@@ -20,6 +20,7 @@ __all__ = [
     "Membership",
     "OperationInterrupted",
     "OperationTimedOut",
+    "Patience",
     "Progress",
     "ResultRefused",
     "Timing",

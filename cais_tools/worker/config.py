@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from cais_tools.errors import UsageError
 from cais_tools.wire.header import DEFAULT_LANES, MAX_MEMBERS
 
-__all__ = ["Membership", "Timing"]
+__all__ = ["Membership", "Patience", "Timing"]
 
 
 @dataclass(frozen=True)
@@ -67,3 +67,20 @@ class Timing:
             raise UsageError("time-outs must be more than 0 seconds, and min_rto at most max_rto")
         if self.first_window < 1:
             raise UsageError("a window holds at least one packet")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often all ranks do an operation again under new numbers before it has failed.
+
+    `repeats` counts all repetitions, whatever they are for; `time_outs` those of them that follow a time-out. One
+    damaged packet in a hundred makes every second operation of 64 packets fail, so the first number is large. A damaged
+    number can jam a slot until the next job, but a switch that has died stays silent, so the second one is small.
+    """
+
+    repeats: int = 16
+    time_outs: int = 1
+
+    def __post_init__(self) -> None:
+        if self.repeats < 0 or self.time_outs < 0:
+            raise UsageError("an operation cannot be repeated less than 0 times")

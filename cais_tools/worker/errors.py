@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cais_tools.errors import CaisError, CheckFailed, DeadlineExceeded
 from cais_tools.wire.header import Op
 from cais_tools.worker.config import Membership
@@ -72,14 +75,30 @@ class OperationTimedOut(DeadlineExceeded):
 
 
 class ResultRefused(CheckFailed):
-    """A result was damaged twice, so what the switch has stored is bad: repeat the operation under new numbers."""
+    """A result was damaged twice, so what the switch has stored is bad: repeat the operation under new numbers.
 
-    def __init__(self, member: Membership, *, op: Op, layer_id: int, chunk_id: int, seq_num: int, cause: str) -> None:
+    `packet` is its number in the job, from 0; `payload`, shape (lanes,), is what it brought, None if nothing.
+    """
+
+    def __init__(
+        self,
+        member: Membership,
+        *,
+        op: Op,
+        layer_id: int,
+        chunk_id: int,
+        seq_num: int,
+        packet: int,
+        payload: NDArray[np.int32] | None,
+        cause: str,
+    ) -> None:
         self.member = member
         self.op = op
         self.layer_id = layer_id
         self.chunk_id = chunk_id
         self.seq_num = seq_num
+        self.packet = packet
+        self.payload = payload
         self.cause = cause
         super().__init__(
             f"{op.label} in group {member.group_id}, layer {layer_id}, chunk {chunk_id} (seq_num {seq_num}): "

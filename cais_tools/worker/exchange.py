@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cais_tools.wire import tag
 from cais_tools.wire.frames import Frames, Headers, build_frames, parse_frames
 from cais_tools.worker.config import Membership, Timing
-from cais_tools.worker.diagnosis import explain
+from cais_tools.worker.diagnosis import RefusedResult, explain
 from cais_tools.worker.errors import Progress, ResultRefused
 from cais_tools.worker.pacing import Pacing
 from cais_tools.worker.transfer import Flags, Rows, Transfer
@@ -300,13 +300,7 @@ class Exchange:
             layer_id=transfer.layer_id,
             chunk_id=int(transfer.chunk_ids[index]),
             seq_num=seq_num,
-            cause=explain(
-                transfer,
-                self._member,
-                self._epoch,
-                index=index,
-                seq_num=seq_num,
-                header=header,
-                payload=payload,
-            ),
+            packet=self._before + index,
+            payload=payload.copy() if header["payload_len"] else None,
+            cause=explain(RefusedResult(transfer, self._member, self._epoch, index, seq_num, header, payload)),
         )

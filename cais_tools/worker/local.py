@@ -6,23 +6,20 @@ Over several machines this is the controller's part (design, section 6).
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from cais_tools.errors import CaisError
 from cais_tools.wire.job import Job
+from cais_tools.worker.config import Patience
 from cais_tools.worker.endpoint import Endpoint
 from cais_tools.worker.errors import OperationInterrupted, OperationTimedOut, ResultRefused
 
 __all__ = ["LocalGroup"]
 
 T = TypeVar("T")
-
-# With one damaged packet in a hundred, an operation of 64 packets fails half the time.
-_MOST_REPEATS = 16
-# A damaged number can jam a slot until the next job; a switch that has died stays silent.
-_MOST_TIME_OUTS = 2
 
 
 class LocalGroup:
@@ -38,12 +35,15 @@ class LocalGroup:
         *,
         renew: Callable[[], Job],
         heard: Callable[[], Mapping[int, int]] | None = None,
+        patience: Patience | None = None,
     ) -> None:
         self.endpoints = list(endpoints)
         self.repeats = 0
         """How many times an operation was done again under new numbers."""
         self._renew = renew
         self._heard = heard
+        self._patience = patience or Patience()
+        self._stopped = threading.Event()
         self._in_step = True
         self._threads = ThreadPoolExecutor(len(self.endpoints), thread_name_prefix="rank")
 
@@ -51,7 +51,8 @@ class LocalGroup:
         """Call `call(endpoint)` for all ranks at once and return what it returns, by rank.
 
         When a rank refuses a result or waits too long, all of them repeat the whole call under a new job: `call` must
-        not change its inputs. Raises OperationTimedOut, naming the ranks that are missing, when that does not help.
+        not change its inputs. Raises OperationTimedOut, naming the ranks that are missing, or ResultRefused when the
+        group's patience is at an end, OperationInterrupted after `stop`.
         """
         heard_before: Mapping[int, int] = {}
         repeats = time_outs = 0
@@ -63,7 +64,7 @@ class LocalGroup:
                 return values
             error = max(errors, key=_weight)
             time_outs += isinstance(error, OperationTimedOut)
-            hopeless = repeats == _MOST_REPEATS or time_outs == _MOST_TIME_OUTS
+            hopeless = repeats == self._patience.repeats or time_outs > self._patience.time_outs
             if hopeless or not isinstance(error, (OperationTimedOut, ResultRefused)):
                 if isinstance(error, OperationTimedOut):
                     error = error.with_missing(self._missing(error, heard_before))
@@ -73,9 +74,14 @@ class LocalGroup:
             repeats += 1
             self.repeats += 1
 
+    def stop(self) -> None:
+        """End what runs, and whatever would run from now on, with OperationInterrupted; any thread may call this."""
+        self._stopped.set()
+        self._interrupt()
+
     def close(self) -> None:
         """End the threads. The links stay open."""
-        self._interrupt()
+        self.stop()
         self._threads.shutdown()
 
     def _attempt(self, call: Callable[[Endpoint], T]) -> tuple[list[T], list[BaseException]]:
@@ -104,10 +110,17 @@ class LocalGroup:
             endpoint.interrupt()
 
     def _begin_job(self) -> None:
+        self._check_stopped()
         job = self._renew()
         for endpoint in self.endpoints:
             endpoint.adopt(job)
+        # `adopt` forgets interrupts; of a `stop` that comes after this line the endpoints know themselves.
+        self._check_stopped()
         self._in_step = True
+
+    def _check_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise OperationInterrupted(f"group {self.endpoints[0].member.group_id} was stopped")
 
     def _frames_heard(self) -> Mapping[int, int]:
         # This only explains a failure, so it must not become one.

@@ -7,8 +7,10 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import typer
 
 from cais_tools import __version__
 from tests.functional.runner import ROOT, command, environment, error_of, invoke, run
@@ -101,12 +103,24 @@ def test_version() -> None:
         (["smoke", "--size", "big"], "--size", "16KiB"),
         (["smoke", "--size", "8"], "less than a word", "--size 16"),
         (["smoke", "--ranks", "1"], "1 ranks", "2 to 32"),
+        (["smoke", "--ranks", "0"], "--ranks", "smoke --help"),
         (["smoke", "--ranks", "33"], "33 ranks", "2 to 32"),
         (["smoke", "--loss", "101%"], "--loss", "5%"),
         (["smoke", "--steps", "0"], "--steps", "smoke --help"),
         (["smoke", "--device", "127.0.0.1:1"], "which link", "1=veth1"),
         (["smoke", "--ports", "0=veth1,1=veth2"], "port 0", "start at 1"),
         (["smoke", "--ports", "1=veth1,2=veth2", "--ranks", "3"], "3 ranks", "--ranks"),
+        (["smoke", "--timeout", "0", "--corrupt", "1%"], "--timeout", "500ms"),
+        (["smoke", "--generate", "x.pcap", "--write", "y.pcap"], "--write", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--against", "gloo"], "--against", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--loss", "5%"], "--loss", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--duplicate", "0%"], "--duplicate", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--reorder", "5%"], "--reorder", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--corrupt", "5%"], "--corrupt", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--device", "x"], "--device", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--device-id", "1"], "--device-id", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--ports", "1=a,2=b"], "--ports", "--seed"),
+        (["smoke", "--generate", "x.pcap", "--timeout", "1s"], "--timeout", "--seed"),
         (["build", "-D", "LANES=48"], "LANES=48", "32, 64, 256"),
         (["load", "--p4info", "x.txtpb"], "--p4info", "shipped"),
     ],
@@ -134,6 +148,33 @@ def test_options_come_from_the_environment_too() -> None:
     result = invoke("dump-rules", env={"CAIS_DEVICE": "::1:9559"})
     assert "::1:9559" in result.stderr
     assert "--size" in invoke("smoke", env={"CAIS_SIZE": "big"}).stderr
+    assert "--ranks" in invoke("smoke", env={"CAIS_RANKS": "0"}).stderr
+
+
+def test_no_variable_has_two_meanings() -> None:
+    """Links of the smoke test are no list of ports to flood, and its patience is not that of an answer."""
+    links = {"CAIS_PORTS": "1=veth1,2=veth2", "CAIS_DEVICE": "127.0.0.1:1"}
+    assert "--ports" not in invoke("load", env=links).stderr
+    assert "--timeout" in invoke("dump-rules", env={"CAIS_TIMEOUT": "soon"}).stderr
+    assert "--timeout" in invoke("smoke", env={"CAIS_SMOKE_TIMEOUT": "soon"}).stderr
+    assert "--size" in invoke("smoke", "--size", "8", env={"CAIS_TIMEOUT": "soon"}).stderr
+
+
+def test_the_environment_is_no_option_of_generate(tmp_path: Path) -> None:
+    path = tmp_path / "traffic.pcap"
+    result = invoke(
+        "smoke", "--generate", str(path), "--ops", "max", "--size", "64", env={"CAIS_DEVICE": "x", "CAIS_PORTS": "1=a"}
+    )
+    assert result.exit_code == 0, result.stderr
+    assert path.stat().st_size > 24
+
+
+def test_errors_of_click_are_ours_in_every_version_of_typer() -> None:
+    from cais_tools.cli import app
+
+    assert app._CLICK_EXCEPTION.__name__ == "ClickException"
+    assert issubclass(typer.BadParameter, app._CLICK_EXCEPTION)
+    assert not issubclass(typer.Exit, app._CLICK_EXCEPTION)
 
 
 def test_no_traceback_and_no_secrets_without_debugging() -> None:

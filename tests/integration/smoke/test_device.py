@@ -161,7 +161,12 @@ def test_interfaces_that_do_not_exist(lab: Lab) -> None:
 
 def test_a_device_that_dies_in_the_middle(lab: Lab) -> None:
     lab.start_embedded()
-    process = lab.start(*command("smoke", "--device", GRPC, "--timeout", "60s", *QUICK, "--steps", "100000"))
-    time.sleep(4)
+    recorded = lab.folder / "life.pcap"
+    long = ("--timeout", "60s", *QUICK, "--steps", "100000", "--write", str(recorded))
+    process = lab.start(*command("smoke", "--device", GRPC, *long))
+    end = time.monotonic() + 30
+    while not recorded.is_file() or recorded.stat().st_size < 100_000:
+        assert time.monotonic() < end, "no operation runs"
+        time.sleep(0.05)
     lab.started[0].send_signal(signal.SIGKILL)
     assert process.wait(30) == 3

@@ -91,13 +91,34 @@ def test_reversed_bytes_are_recognised(spoil: Callable[[Spoil], None]) -> None:
 
 
 def test_a_sum_is_never_delivered_wrong(spoil: Callable[[Spoil], None]) -> None:
-    """What spoils every copy of a result ends the test with the frames, not with a wrong sum."""
+    """What spoils every copy of a result ends the test with all that a mismatch says, not with a wrong sum."""
     spoil(_flip(Op.ALLREDUCE, chunk=3, lane=9))
-    result = invoke(*ARGUMENTS, "--ops", "sum")
+    result = invoke(*ARGUMENTS, "--ops", "max,sum")
     assert result.exit_code == 1
     assert "step 1, sum" in result.stderr
     assert "refused the result" in result.stderr
     assert "cais-smoke-step1-sum.pcap" in result.stderr
+    lines = result.stdout.splitlines()
+    rows = {line.split()[0]: line.split() for line in lines if line.startswith(("sum", "max"))}
+    assert (rows["max"][1], rows["sum"][1], rows["sum"][5]) == ("1", "0", "0")
+    mismatch = next(line for line in lines if line.startswith("mismatch: step 1, sum, rank "))
+    assert "chunk 3, lane 9: expected " in mismatch
+    wanted, got = (int(word.strip(",")) for word in (mismatch.split()[-3], mismatch.split()[-1]))
+    assert (wanted ^ got) & 0xFFFFFFFF == 0x80000000
+    assert "likely cause: a flipped bit (bit 31 of lane 9): bad memory or a bad cable" in lines
+    assert lines[-1].startswith("failed: ended in step 1, sum; 4 ranks")
+
+
+def test_a_sum_that_stays_bad_in_json(spoil: Callable[[Spoil], None]) -> None:
+    spoil(_flip(Op.ALLREDUCE, chunk=0, lane=1))
+    result = invoke(*ARGUMENTS, "--ops", "sum", "--json")
+    assert result.exit_code == 1
+    report = json.loads(result.stdout)
+    assert report["passed"] is False
+    assert (report["mismatch"]["chunk"], report["mismatch"]["lane"]) == (0, 1)
+    assert report["failure"]["exit_code"] == json.loads(result.stderr)["exit_code"] == 1
+    assert report["operations"][0]["repeated"] == 16
+    assert "however often it was repeated" in report["failure"]["error"]
 
 
 def test_without_a_place_for_the_frames_the_rest_is_said(

@@ -17,6 +17,8 @@ from cais_tools.smoke.plan import DEFAULT_OPERATIONS
 from tests.functional.runner import command, environment, error_of, run
 
 QUICK = ("--steps", "2", "--size", "2KiB", "--seed", "1")
+_SIGN_OF_LIFE = 100_000
+"""Bytes of recorded frames: some operations are done."""
 
 
 def _report(*arguments: str, code: int = 0, cwd: Path | None = None) -> dict[str, Any]:
@@ -38,21 +40,22 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
-def _started(*arguments: str) -> tuple[subprocess.Popen[str], int]:
-    """A long run that has begun, and the pid of its switch."""
+def _started(folder: Path, *arguments: str) -> tuple[subprocess.Popen[str], int]:
+    """A long run whose operations run, and the pid of its switch."""
+    recorded = folder / "life.pcap"
     process = subprocess.Popen(
-        command("smoke", "--steps", "100000", "--size", "2KiB", *arguments),
+        command("smoke", "--steps", "100000", "--size", "2KiB", "--write", str(recorded), *arguments),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
     )
     end = time.monotonic() + 30
-    while not (children := _descendants(process.pid)):
+    while not recorded.is_file() or recorded.stat().st_size < _SIGN_OF_LIFE:
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.05)
-    time.sleep(2.5)  # until operations run; earlier is a case of its own, and no worse
-    return process, children[0]
+    return process, _descendants(process.pid)[0]
 
 
 def test_all_operations_come_out_right() -> None:
@@ -107,7 +110,8 @@ def test_flipped_bits_in_a_maximum_slip_through_and_are_counted() -> None:
 def test_cables_that_lose_everything() -> None:
     finished = run("smoke", *QUICK, "--loss", "100%", "--timeout", "300ms")
     assert finished.returncode == 3
-    assert finished.stdout == ""
+    assert finished.stdout.splitlines()[-1].startswith("failed: ended in step 1, sum; 4 ranks, 0 steps")
+    assert finished.stdout.rstrip().endswith("seed 1")
     error = next(line for line in finished.stderr.splitlines() if line.startswith("error: "))
     assert "rank 0 (port 1)" in error
     assert "rank 3 (port 4)" in error
@@ -137,8 +141,8 @@ def test_the_traffic_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_end_everything(number: signal.Signals, code: int) -> None:
-    process, switch = _started("--json")
+def test_signals_end_everything(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    process, switch = _started(tmp_path, "--json")
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=20)
     assert process.returncode == code
@@ -146,16 +150,24 @@ def test_signals_end_everything(number: signal.Signals, code: int) -> None:
     assert not _is_alive(switch)
 
 
-def test_the_switch_is_killed_in_the_middle() -> None:
-    process, switch = _started("--timeout", "60s")
+@pytest.mark.parametrize("faults", [(), ("--corrupt", "2%", "--loss", "5%")], ids=["good cables", "bad cables"])
+def test_the_switch_is_killed_in_the_middle(faults: tuple[str, ...], tmp_path: Path) -> None:
+    """What was found so far is said; over bad cables the end often comes while a new job begins."""
+    process, switch = _started(tmp_path, "--timeout", "60s", "--json", *faults)
     os.kill(switch, signal.SIGKILL)
-    _, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=20)
     assert process.returncode == 3
-    assert f"error: the switch process {switch} has ended (killed by SIGKILL)" in stderr
+    words = f"the switch process {switch} has ended (killed by SIGKILL)"
+    assert json.loads(stderr)["error"] == words
+    report = json.loads(stdout)
+    assert report["passed"] is False
+    assert report["failure"]["error"] == words
+    assert report["failure"]["exit_code"] == 3
+    assert sum(row["steps"] for row in report["operations"]) > 0
 
 
-def test_nothing_outlives_a_killed_smoke_test() -> None:
-    process, switch = _started()
+def test_nothing_outlives_a_killed_smoke_test(tmp_path: Path) -> None:
+    process, switch = _started(tmp_path)
     process.kill()
     process.communicate(timeout=20)
     end = time.monotonic() + 20

@@ -14,7 +14,17 @@ from cais_tools.errors import UsageError
 from cais_tools.links.cable import Cable
 from cais_tools.links.faults import FaultModel, FaultyLink
 from cais_tools.wire import Job, Op
-from cais_tools.worker import Endpoint, LocalGroup, Membership, OperationInterrupted, OperationTimedOut, Timing, blocks
+from cais_tools.worker import (
+    Endpoint,
+    LocalGroup,
+    Membership,
+    OperationInterrupted,
+    OperationTimedOut,
+    Patience,
+    ResultRefused,
+    Timing,
+    blocks,
+)
 from tests.unit.worker.model import SCATTERED, ModelSwitch
 
 RANKS, SLOTS, LANES = 4, 64, 16
@@ -182,6 +192,48 @@ def test_one_ranks_mistake_ends_the_wait_of_the_others(make: Callable[..., Bench
         bench.group.run(call)
     assert bench.group.repeats == 0
     check_max_min_product(bench.group)
+
+
+def test_a_group_that_is_stopped_while_it_begins_a_job_stays_stopped(make: Callable[..., Bench]) -> None:
+    """The new job makes endpoints forget interrupts; without more, they would wait for a switch that is dead."""
+    bench = make(timeout=60.0)
+    x = int32(1, 100)
+
+    def renew() -> Job:
+        group.stop()
+        return bench.renew()
+
+    group = LocalGroup(bench.endpoints, renew=renew)
+    bench.endpoints[0].interrupt()
+    for _ in range(3):
+        with pytest.raises(OperationInterrupted):
+            group.run(lambda e: e.all_reduce(x[e.member.rank]))
+    assert bench.job.epoch == 2  # and no job was begun after that
+    group.close()
+
+
+@pytest.mark.parametrize("patience", [Patience(0, 9), Patience(3, 9), Patience(9, 2)])
+def test_patience_with_a_silent_switch(make: Callable[..., Bench], patience: Patience) -> None:
+    bench = make(timeout=0.05)
+    bench.switch.silent = set(range(RANKS))
+    group = LocalGroup(bench.endpoints, renew=bench.renew, patience=patience)
+    with pytest.raises(OperationTimedOut):
+        group.run(lambda e: e.all_reduce(np.zeros(10, np.int32)))
+    assert group.repeats == min(patience.repeats, patience.time_outs)
+    group.close()
+
+
+def test_patience_with_results_that_stay_bad(make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(timeout=10.0)
+    monkeypatch.setattr("cais_tools.worker.exchange.tag.checksum", lambda rows: rows.view(np.uint32)[:, 0] ** 2)
+    group = LocalGroup(bench.endpoints, renew=bench.renew, patience=Patience(repeats=5))
+    with pytest.raises(ResultRefused) as caught:
+        group.run(lambda e: e.all_reduce(np.full(10, 7, np.int32)))
+    assert group.repeats == 5
+    assert caught.value.packet == 0
+    assert caught.value.payload is not None
+    np.testing.assert_array_equal(caught.value.payload, [28] * 10 + [0] * (LANES - 10))
+    group.close()
 
 
 def test_an_endpoint_alone_says_that_it_is_out_of_step(make: Callable[..., Bench]) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cais_tools.smoke.report import Comparison, Mismatch, OperationRow, Report, percentile
+from cais_tools.errors import Unreachable
+from cais_tools.smoke.report import Comparison, Failure, Mismatch, OperationRow, Report, percentile
 
 HUNDRED = [float(value) for value in range(1, 101)]
 
@@ -58,3 +59,19 @@ def test_units_stand_in_the_keys() -> None:
     row = OperationRow("sum", steps=1, bytes=4, latencies=[0.25]).as_dict()
     assert row["latency_p50_us"] == 250_000
     assert row["goodput_bytes_per_s"] == 16
+
+
+def test_a_run_that_ended_early_has_failed_and_says_where() -> None:
+    report = _report(OperationRow("sum", steps=3, latencies=[0.1] * 3))
+    report.failure = Failure(4, "sum", Unreachable("the switch has gone", hint="start it"))
+    assert not report.passed
+    verdict = report.verdict()
+    assert verdict.startswith("failed: ended in step 4, sum; 4 ranks, 3 steps")
+    assert verdict.endswith("seed 1")
+    assert report.as_dict()["failure"] == {
+        "step": 4,
+        "operation": "sum",
+        "error": "the switch has gone",
+        "hint": "start it",
+        "exit_code": 3,
+    }

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cais_tools.smoke.plan import OPERATIONS, Plan, Step
-from cais_tools.smoke.verify import explain, first_wrong, float_bound, locate
+from cais_tools.smoke.verify import explain, first_wrong, locate
 from cais_tools.wire import Op
+from cais_tools.worker import blocks
 from cais_tools.worker.transfer import Rows, Transfer
 from tests.unit.smoke.simulated import run_step
 
@@ -102,7 +103,7 @@ def test_floats_hold_the_stated_bound_and_not_much_less() -> None:
     step = _step("sum-float32")
     results, _ = run_step(step, LANES)
     exact = np.sum([values.astype(np.float64) for values in step.inputs], axis=0)
-    bound = float_bound(step, LANES)
+    bound = blocks.error_bound(np.stack(step.inputs), LANES)
     for values in results:
         assert values is not None
         assert (np.abs(values - exact) <= bound).all()
