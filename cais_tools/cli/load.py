@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cais_tools.cli.options import DEFAULT_DEVICE, Device, DeviceId, Json, TakeOver, Timeout, option
 from cais_tools.cli.output import emit_json, say
 from cais_tools.cli.parse import parse_port_list
-from cais_tools.errors import UsageError
+from cais_tools.errors import CaisError, UsageError
 
 if TYPE_CHECKING:
     from cais_tools.session import LoadReport, Pipeline, ProgramInfo
@@ -45,18 +45,32 @@ def load(
         raise UsageError("--p4info belongs to a --program", hint="give both, or none for the shipped program")
     with open_session(device, device_id=device_id, take_over=take_over, timeout=timeout) as session:
         report = session.load(pipeline, dry_run=dry_run)
+        if not json:
+            _say(device, pipeline, report)
         if flood and not dry_run:
-            CaisSwitch(session).set_flood_ports(flood)
+            _flood(CaisSwitch(session), flood, report, device)
     if json:
         emit_json("cais.load/1", {"device": device, "flood_ports": list(flood), **_as_dict(report)})
-        return
-    _say(device, pipeline, report)
+
+
+def _flood(switch: CaisSwitch, ports: tuple[int, ...], report: LoadReport, device: str) -> None:
+    """The program is loaded by now: an error has to say so."""
+    try:
+        switch.set_flood_ports(ports)
+    except CaisError as error:
+        lost = f" ({report.entries_dropped} entries of the old one are gone)" if report.entries_dropped else ""
+        error.message = f"{device} has the new program{lost}, but not its flood ports: {error.message}"
+        raise
 
 
 def _p4info_of(program: Path, p4info: Path | None) -> Path:
     """What `cais build` writes beside a program."""
     if p4info is not None:
         return p4info
+    if program.suffix == ".p4":
+        raise UsageError(f"{program} is source, not a compiled program", hint="compile it first: cais build")
+    if not program.exists():
+        raise UsageError(f"there is no file {program}")
     for suffix in (".p4info.txtpb", ".p4info.txt"):
         beside = program.with_suffix(suffix)
         if beside.is_file():

@@ -17,6 +17,8 @@ __all__ = [
 
 _BYTE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "KIB": 2**10, "MIB": 2**20, "K": 2**10, "M": 2**20}
 _SECOND_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
+_LONGEST = 86_400.0
+_MOST_BYTES = 2**30
 _LANES = ("32", "64", "256")
 
 
@@ -52,7 +54,10 @@ def parse_bytes(text: str, *, option: str) -> int:
     unit = _BYTE_UNITS.get(match[2].upper()) if match else None
     if match is None or unit is None or int(match[1]) == 0:
         raise UsageError(f"{option}: {text!r} is no size", hint="for example 16KiB, 1MiB or 4096")
-    return int(match[1]) * unit
+    size = int(match[1]) * unit
+    if size > _MOST_BYTES:
+        raise UsageError(f"{option}: {text.strip()} is more than 1024MiB")
+    return size
 
 
 def parse_probability(text: str, *, option: str) -> float:
@@ -73,7 +78,10 @@ def parse_seconds(text: str, *, option: str) -> float:
     unit = _SECOND_UNITS.get(match[2]) if match else None
     if match is None or unit is None or float(match[1]) == 0:
         raise UsageError(f"{option}: {text!r} is no time", hint="for example 1s or 500ms")
-    return float(match[1]) * unit
+    seconds = float(match[1]) * unit
+    if seconds > _LONGEST:
+        raise UsageError(f"{option}: {text.strip()} is more than a day")
+    return seconds
 
 
 def parse_define(text: str) -> tuple[str, str]:
@@ -85,7 +93,7 @@ def parse_define(text: str) -> tuple[str, str]:
         if value not in _LANES:
             raise UsageError(f"-D: LANES={value} does not build", hint=f"one of {', '.join(_LANES)}")
     elif name == "SLOTS":
-        if not re.fullmatch(r"[1-9]\d{0,8}", value, re.ASCII):
+        if not re.fullmatch(r"[1-9]\d{0,6}", value, re.ASCII):
             raise UsageError(f"-D: SLOTS={value} is no number of slots", hint="for example -D SLOTS=4096")
     else:
         raise UsageError(f"-D: the program has no parameter {name}", hint="LANES and SLOTS")

@@ -37,7 +37,7 @@ def add_rule(
         int | None, option(metavar="N", min=2, help="Slots of a new group, a power of two.  [default: 256]")
     ] = None,
     priority: Annotated[
-        int | None, option(metavar="N", min=1, help="Bigger wins.  [default: the narrower rule wins]")
+        int | None, option(metavar="N", min=1, max=2**31 - 1, help="Bigger wins.  [default: the narrower rule wins]")
     ] = None,
     ensure: Annotated[bool, option("--ensure", help="A rule that exists is changed, or left alone.")] = False,
     device: Device = DEFAULT_DEVICE,
@@ -89,6 +89,8 @@ def delete_rule(
     from cais_tools.session.cais import CaisSwitch
 
     layer, chunk = _span(layer_id, "--layer-id"), _span(chunk_id, "--chunk-id")
+    if everything and (layer_id, chunk_id, op_type) != ("any", "any", "allreduce"):
+        raise UsageError("--all deletes the whole group", hint="leave --layer-id, --chunk-id and --op-type out")
     with open_session(device, device_id=device_id, take_over=take_over, timeout=timeout) as session:
         switch = CaisSwitch(session)
         before = switch.state(hits=True)

@@ -16,6 +16,9 @@ from cais_tools.p4rt.p4info import P4InfoIndex
 
 __all__ = ["LoadReport", "Pipeline", "ProgramInfo", "fingerprint_of", "read_pipeline"]
 
+# Larger than any program, small enough to be read at once: a path may be a device or a pipe without end.
+_LARGEST_FILE = 256 << 20
+
 _HALF = 32  # bits of a cookie that say which program it is; the others say which load of it
 
 
@@ -100,9 +103,13 @@ def read_pipeline(config: Path, p4info: Path) -> Pipeline:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if len(data) > _LARGEST_FILE:
+        raise UsageError(f"{path} is too large for a P4 program: more than {_LARGEST_FILE >> 20} MiB")
+    return data
 
 
 def check_config(config: bytes, index: P4InfoIndex, source: str) -> None:
@@ -112,10 +119,15 @@ def check_config(config: bytes, index: P4InfoIndex, source: str) -> None:
     """
     try:
         program: Any = json.loads(config)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused(f"{source} is no JSON: {error}", hint="give the .json file that p4c-bm2-ss wrote") from None
     if not isinstance(program, dict) or "pipelines" not in program or "parsers" not in program:
         raise Refused(f"{source} is JSON, but no program for bmv2", hint="give the .json file that p4c-bm2-ss wrote")
+    if index.message.pkg_info.arch == "v1model" and not _has_v1model_metadata(program):
+        raise Refused(
+            f"{source} was compiled for another architecture than its P4Info says, v1model",
+            hint="take both files from the same run of p4c",
+        )
     keys = dict(_tables(cast("Mapping[str, Any]", program)))
     wanted = {table.preamble.name: len(table.match_fields) for table in index.message.tables}
     missing = sorted(wanted.keys() - keys.keys())
@@ -125,6 +137,10 @@ def check_config(config: bytes, index: P4InfoIndex, source: str) -> None:
         raise Refused(
             f"the P4Info does not match {source}, which has {what}", hint="take both files from the same run of p4c"
         )
+
+
+def _has_v1model_metadata(program: Any) -> bool:
+    return any(header.get("name") == "standard_metadata" for header in program.get("headers", ()))
 
 
 def _tables(program: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

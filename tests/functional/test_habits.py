@@ -279,3 +279,21 @@ def test_closed_streams_are_no_error(closed: str) -> None:
         check=False,
     )
     assert (finished.returncode, finished.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["load", "--program", "/no/such.json"], "there is no file /no/such.json"),
+        (["load", "--program", "p4/cais.p4"], "is source, not a compiled program"),
+        (["load", "--program", "/dev/zero", "--p4info", "/dev/zero"], "too large for a P4 program"),
+        (["delete-rule", "--group-id", "0", "--all", "--layer-id", "5"], "--all deletes the whole group"),
+        (["show-stats", "--interval", "999999999min"], "more than a day"),
+        (["smoke", "--size", "999999999999"], "more than 1024MiB"),
+        (["add-rule", "--group-id", "0", "--input-ports", "1", "--output-ports", "1", "--priority", "2147483648"], "2147"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_happens(arguments: list[str], words: str) -> None:
+    finished = run(*arguments, cwd=ROOT)
+    assert finished.returncode == 2, finished.stderr
+    assert words in finished.stderr

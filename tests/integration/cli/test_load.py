@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cais_tools.session import shipped_program
-from tests.functional.runner import error_of, invoke
-from tests.integration.switches import RunningSwitch
+from tests.functional.runner import error_of, invoke, run
+from tests.integration.switches import RunningSwitch, running_switch
 
 RULE = ("--group-id", "0", "--input-ports", "1,2", "--output-ports", "1,2")
 
@@ -86,3 +86,16 @@ def test_a_wrong_device_id(loaded: str) -> None:
     assert result.exit_code == 5
     assert "device" in result.stderr
     assert error_of(invoke("load", "--device-id", "7", "--device", loaded, "--json"))["hint"]
+
+
+def test_flood_ports_that_do_not_exist_do_not_hide_what_was_lost() -> None:
+    with running_switch() as running:
+        device = ("--device", running.address)
+        rule = ("--group-id", "0", "--input-ports", "1", "--output-ports", "1")
+        for arguments in (("load",), ("add-rule", *rule)):
+            assert run(*arguments, *device).returncode == 0
+        finished = run("load", "--ports", "1-9", *device)
+        assert finished.returncode == 5
+        assert "loaded cais" in finished.stdout
+        assert "has the new program (" in finished.stderr
+        assert "entries of the old one are gone), but not its flood ports" in finished.stderr

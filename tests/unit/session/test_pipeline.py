@@ -87,3 +87,19 @@ def test_a_file_that_is_not_there(files: tuple[Path, Path]) -> None:
 def test_the_shipped_program_is_whole() -> None:
     pipeline = load_shipped()
     assert pipeline.index.register("slot_state").size == 4096
+
+
+def test_nesting_without_end_is_no_json(tmp_path: Path) -> None:
+    config, p4info = tmp_path / "deep.json", tmp_path / "p4info.txtpb"
+    config.write_text("[" * 100_000)
+    p4info.write_text("")
+    with pytest.raises(Refused, match="is no JSON"):
+        read_pipeline(config, p4info)
+
+
+def test_json_of_another_architecture_than_the_p4info_says(tmp_path: Path) -> None:
+    config, p4info = tmp_path / "psa.json", tmp_path / "p4info.txtpb"
+    config.write_text('{"pipelines": [], "parsers": [], "headers": [{"name": "psa_ingress_input_metadata"}]}')
+    p4info.write_text('pkg_info { arch: "v1model" }')
+    with pytest.raises(Refused, match="another architecture than its P4Info says"):
+        read_pipeline(config, p4info)
