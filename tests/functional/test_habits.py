@@ -290,7 +290,10 @@ def test_closed_streams_are_no_error(closed: str) -> None:
         (["delete-rule", "--group-id", "0", "--all", "--layer-id", "5"], "--all deletes the whole group"),
         (["show-stats", "--interval", "999999999min"], "more than a day"),
         (["smoke", "--size", "999999999999"], "more than 1024MiB"),
-        (["add-rule", "--group-id", "0", "--input-ports", "1", "--output-ports", "1", "--priority", "2147483648"], "2147"),
+        (
+            ["add-rule", "--group-id", "0", "--input-ports", "1", "--output-ports", "1", "--priority", "2147483648"],
+            "2147",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_happens(arguments: list[str], words: str) -> None:
