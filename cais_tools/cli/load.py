@@ -12,6 +12,7 @@ from cais_tools.errors import CaisError, UsageError
 
 if TYPE_CHECKING:
     from cais_tools.session import LoadReport, Pipeline, ProgramInfo
+    from cais_tools.session.cais import CaisSwitch
 
 
 def load(
