@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ForwardingLink"]
 
 
-class ForwardingLink:
+class ForwardingLink(abc.ABC):
     """Hands everything to the link behind it. `_sent` and `_received` are told what passed.
 
     They get what the link has taken or brought, never nothing; a matrix comes as its rows were sent, uncopied.
@@ -52,8 +54,8 @@ class ForwardingLink:
     def close(self) -> None:
         self._link.close()
 
-    def _sent(self, frames: Sequence[bytes] | NDArray[np.uint8]) -> None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _sent(self, frames: Sequence[bytes] | NDArray[np.uint8]) -> None: ...
 
-    def _received(self, frames: list[bytes]) -> None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _received(self, frames: list[bytes]) -> None: ...
