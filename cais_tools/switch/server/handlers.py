@@ -31,7 +31,7 @@ class _Malformed:
 _Behaviour = Callable[[Any, grpc.ServicerContext], Any]
 
 
-def service_handler(service: p4runtime_pb2_grpc.P4RuntimeServicer) -> grpc.GenericRpcHandler[Any, Any]:
+def service_handler(service: p4runtime_pb2_grpc.P4RuntimeServicer) -> grpc.GenericRpcHandler:
     descriptor = p4runtime_pb2.DESCRIPTOR.services_by_name["P4Runtime"]
     handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for method in descriptor.methods:
