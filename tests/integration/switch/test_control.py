@@ -63,7 +63,7 @@ def test_packet_out_and_in_with_metadata(network: Network, client: Client) -> No
     client.send(request)
     error = client.receive("error")
     assert error.canonical_code == code_pb2.INVALID_ARGUMENT
-    assert "egress_port = 512 does not fit" in error.message
+    assert "egress_port = 0x200 does not fit" in error.message
     assert error.packet_out.packet_out == request.packet
     del request.packet.metadata[0]
     client.send(request)
