@@ -15,7 +15,6 @@ Only `service` and `server` know gRPC; the rest takes messages and returns them.
 
 from __future__ import annotations
 
-import cais_tools.p4rt  # noqa: F401  # pyright: ignore[reportUnusedImport] - before grpc, to silence gRPC's own log lines
 from cais_tools.switch.server.bmv2 import Bmv2Profile
 from cais_tools.switch.server.limits import Limits
 from cais_tools.switch.server.profile import Profile
