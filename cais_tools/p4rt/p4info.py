@@ -13,12 +13,14 @@ from google.protobuf import text_format
 from cais_tools.errors import Refused, UsageError
 from cais_tools.p4rt import p4info_pb2
 
-__all__ = ["P4InfoIndex", "UnknownName", "parse_p4info"]
+__all__ = ["P4InfoIndex", "UnknownName", "parse_p4info", "wrong_width"]
 
 logger = logging.getLogger(__name__)
 
 
 _LONGEST_WORDS = 160
+_WIDEST = 1 << 16
+"""Bits; p4c itself takes no wider type than 2048 unless told."""
 
 
 class UnknownName(UsageError):
@@ -158,6 +160,30 @@ def _resolve_name(key: str, known: Mapping[str, object], kind: str) -> str:
     return order[_resolve(key, {name: place for place, name in enumerate(order)}, {}, kind)]
 
 
+def wrong_width(message: p4info_pb2.P4Info) -> str | None:
+    """What has a negative width, or one that no P4 program can have; None where all is well.
+
+    0 stands for values without a width: SDN strings, errors.
+    """
+    widths: list[tuple[str, int]] = []
+    for owners in (message.tables, message.value_sets):
+        for owner in owners:
+            fields = owner.match_fields if isinstance(owner, p4info_pb2.Table) else owner.match
+            widths += [(f"{owner.preamble.name}, {each.name}", each.bitwidth) for each in fields]
+    for action in message.actions:
+        widths += [(f"{action.preamble.name}, {each.name}", each.bitwidth) for each in action.params]
+    for header in message.controller_packet_metadata:
+        widths += [(f"{header.preamble.name}, {each.name}", each.bitwidth) for each in header.metadata]
+    for register in message.registers:
+        bits = register.type_spec.bitstring
+        for width in (bits.bit.bitwidth, bits.int.bitwidth, bits.varbit.max_bitwidth):
+            widths.append((register.preamble.name, width))
+    for name, width in widths:
+        if not 0 <= width <= _WIDEST:
+            return f"{name} has {width} bits"
+    return None
+
+
 class P4InfoIndex:
     """Everything in a P4Info message by id, full name, alias or unique suffix.
 
@@ -166,6 +192,10 @@ class P4InfoIndex:
     """
 
     def __init__(self, message: p4info_pb2.P4Info) -> None:
+        """Raises Refused where a width in it cannot be."""
+        wrong = wrong_width(message)
+        if wrong is not None:
+            raise Refused(f"the P4Info is damaged: {wrong}", hint="compile the program again")
         self.message = message
         self._tables = _Catalogue("table", message.tables)
         self._actions = _Catalogue("action", message.actions)
@@ -176,6 +206,7 @@ class P4InfoIndex:
         self._registers = _Catalogue("register", message.registers)
         self._digests = _Catalogue("digest", message.digests)
         self._action_profiles = _Catalogue("action profile", message.action_profiles)
+        self._value_sets = _Catalogue("value set", message.value_sets)
         self._headers = _Catalogue("controller header", message.controller_packet_metadata)
 
     @classmethod
@@ -209,6 +240,9 @@ class P4InfoIndex:
     def action_profile(self, key: int | str) -> p4info_pb2.ActionProfile:
         return self._action_profiles.find(key)
 
+    def value_set(self, key: int | str) -> p4info_pb2.ValueSet:
+        return self._value_sets.find(key)
+
     def controller_header(self, key: int | str) -> p4info_pb2.ControllerPacketMetadata:
         """`packet_in` or `packet_out`."""
         return self._headers.find(key)
@@ -217,6 +251,15 @@ class P4InfoIndex:
         """An action of this table: a suffix need only be unique among the table's own actions."""
         own = (self._actions.by_id[ref.id] for ref in table.action_refs if ref.id in self._actions.by_id)
         return _Catalogue(f"action of table {table.preamble.name}", own).find(key)
+
+    def action_of_profile(self, profile: p4info_pb2.ActionProfile, key: int | str) -> p4info_pb2.Action:
+        """An action of the tables that this action profile implements (they all have the same)."""
+        ids = [ref.id for table_id in profile.table_ids for ref in self.table(table_id).action_refs]
+        own = (self._actions.by_id[ident] for ident in dict.fromkeys(ids) if ident in self._actions.by_id)
+        return _Catalogue(f"action of action profile {profile.preamble.name}", own).find(key)
+
+    def value_set_field(self, value_set: p4info_pb2.ValueSet, key: int | str) -> p4info_pb2.MatchField:
+        return _part(value_set.match, key, f"field of value set {value_set.preamble.name}")
 
     def match_field(self, table: p4info_pb2.Table, key: int | str) -> p4info_pb2.MatchField:
         return _part(table.match_fields, key, f"key of table {table.preamble.name}")

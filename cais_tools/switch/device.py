@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cais_tools.switch.carrier import CarrierWatch
 from cais_tools.switch.locks import TurnLock
 from cais_tools.switch.ports import Port, PortStats
 from cais_tools.switch.queues import PortQueue
@@ -77,6 +78,8 @@ class Device:
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="packets", daemon=True)
+        self._down: frozenset[int] = frozenset()
+        self._carrier = CarrierWatch({number: link.name for number, link in links.items()}, self.set_down_ports)
 
     def clock(self) -> int:
         return (time.monotonic_ns() - self._started) // 1000
@@ -89,10 +92,19 @@ class Device:
         return {number: port.stats() for number, port in self._ports.items()}
 
     def start(self) -> None:
+        self._carrier.start()
         self._thread.start()
+
+    def set_down_ports(self, down: frozenset[int]) -> None:
+        """These ports have no carrier now, all others have."""
+        with self.lock:
+            self._down = down
+            if self._engine is not None:
+                self._engine.set_down_ports(down)
 
     def stop(self) -> None:
         """Let the packet thread finish its batch and end. Links stay open: they belong to whoever opened them."""
+        self._carrier.stop()
         self._stopping = True
         os.eventfd_write(self._wake, 1)
         self._thread.join()
@@ -104,6 +116,7 @@ class Device:
             self.flushed += queue.clear()
         if self._on_trace is not None:
             engine.trace(self._traces.append)
+        engine.set_down_ports(self._down)
         self._engine = engine
 
     def packet_out(self, frame: bytes) -> bool:
@@ -247,28 +260,16 @@ class Device:
                     poller.modify(port.link.fileno(), port.events)
 
     def _egress(self, number: int, queue: PortQueue[Queued]) -> list[bytes]:
-        frames: list[bytes] = []
         with self.lock:
             engine = self._engine
             if engine is None:
-                return frames
+                return []
             batch = queue.take(_BATCH)
-            now = self.clock()
-            left = len(queue) + len(batch)
-            for packet, queued_at, depth in batch:
-                left -= 1
-                frame = engine.process_egress(
-                    packet,
-                    enq_timestamp=queued_at,
-                    enq_qdepth=depth,
-                    deq_timedelta=now - queued_at,
-                    deq_qdepth=left,
-                )
-                if frame is not None:
-                    frames.append(frame)
-                elif self._log_packets:
-                    self._log_count("drop", number, 1, "by egress")
+            results = engine.process_egress_batch(batch, self.clock(), len(queue))
             digests = _take_digests(engine)
+        frames = [frame for frame in results if frame is not None]
+        if len(frames) < len(results):
+            self._log_count("drop", number, len(results) - len(frames), "by egress")
         self._report(digests)
         self._log_frames("out", number, frames)
         return frames

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cais_tools.switch.actions import ActionCall, BoundAction, binder
 from cais_tools.switch.codegen import Functions, link
+from cais_tools.switch.hashing import ALGORITHMS, RoundRobin
 from cais_tools.switch.meters import MeterArray
 from cais_tools.switch.pre import PacketReplicationEngine
 from cais_tools.switch.profiles import ActionProfile
@@ -24,6 +25,7 @@ from cais_tools.switch.state import CounterArray, RegisterArray
 from cais_tools.switch.tables import Table
 
 if TYPE_CHECKING:
+    from cais_tools.switch.queues import Waiting
     from cais_tools.switch.tracing import PassTrace, Tracer
 
 __all__ = ["Digest", "Engine", "InstanceType", "Kept", "Queued"]
@@ -115,6 +117,7 @@ class Engine:
             if spec.table is None
         }
         self.value_sets: dict[str, list[tuple[int, int]]] = {name: [] for name in program.value_sets}
+        self._hashes = [ALGORITHMS[each.algorithm]() for each in program.hashes]
         self.profiles = {
             name: ActionProfile(name, spec.max_size, self._profile_binder(name))
             for name, spec in program.profiles.items()
@@ -155,6 +158,12 @@ class Engine:
         self._functions = functions
         self._ingress, self._egress = functions.ingress, functions.egress
 
+    def set_down_ports(self, down: Collection[int]) -> None:
+        """These ports have no carrier: group members that watch them and replicas with backups give way."""
+        self.pre.set_down_ports(down)
+        for profile in self.profiles.values():
+            profile.set_down_ports(down)
+
     def reset(self) -> None:
         """State as after loading: initial entries only, counters and registers 0, no groups, nothing pending."""
         for table in self.tables.values():
@@ -171,6 +180,9 @@ class Engine:
                 each.configure(None)
         for members in self.value_sets.values():
             members.clear()
+        for function in self._hashes:
+            if isinstance(function, RoundRobin):
+                function.reset()
         self.pre.reset()
         self.digests.clear()
         self._returned.clear()
@@ -208,20 +220,29 @@ class Engine:
 
         Times in microseconds, depths in packets, at the moments that v1model.p4 describes. Never raises.
         """
-        frame: bytes | None = self._egress(
-            queued.state,
-            queued.size,
-            queued.egress_port,
-            queued.instance,
-            queued.instance_type,
-            enq_timestamp,
-            enq_qdepth,
-            deq_timedelta,
-            deq_qdepth,
-        )
-        if queued.limit and frame is not None:
-            return frame[: queued.limit]
-        return frame
+        waiting = [(queued, enq_timestamp, enq_qdepth)]
+        return self.process_egress_batch(waiting, enq_timestamp + deq_timedelta, deq_qdepth)[0]
+
+    def process_egress_batch(self, waiting: Sequence[Waiting[Queued]], now: int, left: int) -> list[bytes | None]:
+        """`process_egress` of packets that leave a queue at `now`, in order, while `left` others still wait in it."""
+        frames: list[bytes | None] = []
+        egress = self._egress
+        left += len(waiting)
+        for packet, queued_at, depth in waiting:
+            left -= 1
+            frame = egress(
+                packet.state,
+                packet.size,
+                packet.egress_port,
+                packet.instance,
+                packet.instance_type,
+                queued_at,
+                depth,
+                now - queued_at,
+                left,
+            )
+            frames.append(frame[: packet.limit] if packet.limit and frame is not None else frame)
+        return frames
 
     @property
     def pending(self) -> bool:
@@ -322,6 +343,8 @@ class Engine:
         for number, name in enumerate(self.program.meters):
             if name in self.meters:
                 names[f"meter_{number}"] = self.meters[name].cells
+        for number, function in enumerate(self._hashes):
+            names[f"hash_{number}"] = function
         for number, members in enumerate(self.value_sets.values()):
             names[f"value_set_{number}"] = members
         return names

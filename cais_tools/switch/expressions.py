@@ -169,6 +169,11 @@ class Lookahead:
     offset: int
     width: int
 
+    @property
+    def end(self) -> int:
+        """How many bytes must be there, from the cursor on."""
+        return (self.offset + self.width + 7) // 8
+
 
 @dataclass(frozen=True, slots=True)
 class RegisterValue:

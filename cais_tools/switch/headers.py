@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Field", "Header", "HeaderStack", "HeaderUnion", "HeaderUnionStack", "elements"]
+__all__ = ["Field", "Header", "HeaderStack", "HeaderUnion", "HeaderUnionStack", "elements", "value_range"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,11 @@ class Field:
     @property
     def full_name(self) -> str:
         return f"{self.header}.{self.name}"
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value that it can have."""
+        return value_range(self.width, signed=self.signed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,11 @@ class HeaderUnionStack:
     ident: int
     name: str
     unions: tuple[HeaderUnion, ...]
+
+
+def value_range(width: int, *, signed: bool) -> tuple[int, int]:
+    """The least and the greatest number that `width` bits hold."""
+    return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
 
 
 def elements(stack: HeaderStack | HeaderUnionStack, member: int = 0) -> tuple[Header, ...]:

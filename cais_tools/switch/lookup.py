@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from cais_tools.switch.intervals import MAX_ENTRIES, Intervals
@@ -25,7 +27,19 @@ _FORMS: dict[MatchKind, tuple[type[Match], ...]] = {
 
 
 def normalise(key: KeyField, match: Match) -> Match:
-    """The one form that equal matches have, bits outside the mask cleared. Raises Invalid where it does not fit."""
+    """The one form that equal matches have, bits outside the mask cleared. Raises Invalid where it does not fit.
+
+    A mask of the key itself is applied to values only, as bmv2 does: two matches may become one.
+    """
+    normal = _normal(key, match)
+    if key.mask is None:
+        return normal
+    if isinstance(normal, Range):
+        return Range(normal.low & key.mask, normal.high)
+    return replace(normal, value=normal.value & key.mask)
+
+
+def _normal(key: KeyField, match: Match) -> Match:
     if not isinstance(match, _FORMS[key.kind]):
         raise Invalid(f"{type(match).__name__.lower()} match for the {key.kind.value} key {key.name}")
     full = (1 << key.width) - 1
@@ -72,6 +86,11 @@ _Ranges = tuple[tuple[int, int, int], ...]
 """(place of the key, low, high)."""
 
 
+def _descending(placed: tuple[_Rank, _Ranges, object]) -> _Rank:
+    priority, prefix, order = placed[0]
+    return -priority, -prefix, -order
+
+
 class Lookup(Generic[T]):
     """Entries by what they match. The winner has the highest priority, then the longest prefix, then is the oldest."""
 
@@ -99,8 +118,7 @@ class Lookup(Generic[T]):
             self._by_value[values] = entry
             return
         bucket = self._by_mask.setdefault(masks, {}).setdefault(values, [])
-        bucket.append(((rank[0], prefix, rank[1]), ranges, entry))
-        bucket.sort(key=lambda each: each[0], reverse=True)
+        insort(bucket, ((rank[0], prefix, rank[1]), ranges, entry), key=_descending)
 
     def remove(self, match: tuple[Match, ...], entry: T) -> None:
         masks, values, _, _ = self._place(match)
@@ -110,8 +128,9 @@ class Lookup(Generic[T]):
             del self._by_value[values]
             return
         group = self._by_mask[masks]
-        group[values] = [each for each in group[values] if each[2] is not entry]
-        if not group[values]:
+        bucket = group[values]
+        del bucket[next(place for place, each in enumerate(bucket) if each[2] is entry)]
+        if not bucket:
             del group[values]
         if not group:
             del self._by_mask[masks]

@@ -1,17 +1,17 @@
 """The packet replication engine: multicast groups and clone sessions (P4Runtime section 9.5).
 
-Plain state: whether a port exists is the device's question.
+Plain state: whether a port exists, or is up, is the device's question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from cais_tools.switch.refusals import AlreadyExists, Invalid, NotFound
 
-__all__ = ["CloneSession", "PacketReplicationEngine", "Replica"]
+__all__ = ["Backups", "CloneSession", "PacketReplicationEngine", "Replica"]
 
 
 class Replica(NamedTuple):
@@ -19,6 +19,10 @@ class Replica(NamedTuple):
 
     port: int
     instance: int
+
+
+Backups = Mapping[Replica, tuple[Replica, ...]]
+"""What stands in for replicas whose port is down, the most wanted first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +38,40 @@ class PacketReplicationEngine:
     """Multicast groups and clone sessions by id. Groups start at 1: `mcast_grp` 0 means no multicast."""
 
     def __init__(self) -> None:
+        self.first_session_group = 0
+        """From here on group ids are those of clone sessions, as in bmv2; 0: sessions are no groups."""
         self._groups: dict[int, tuple[Replica, ...]] = {}
+        self._backups: dict[int, Backups] = {}
+        self._live: dict[int, tuple[Replica, ...]] = {}
+        self._down: Collection[int] = ()
         self._sessions: dict[int, CloneSession] = {}
 
     def reset(self) -> None:
         self._groups.clear()
+        self._backups.clear()
+        self._live.clear()
         self._sessions.clear()
 
     def replicas(self, group: int) -> tuple[Replica, ...]:
-        """The copies of a group, none where it does not exist (as bmv2: the packet is gone)."""
-        return self._groups.get(group, ())
+        """The copies of a group now, none where it does not exist (as bmv2: the packet is gone)."""
+        if 0 < self.first_session_group <= group:
+            session = self._sessions.get(group - self.first_session_group)
+            return session.replicas if session is not None else ()
+        return self._live.get(group, ())
+
+    def set_down_ports(self, down: Collection[int]) -> None:
+        """Replicas to these ports are replaced by the first of their backups whose port is up."""
+        self._down = down
+        for group in self._groups:
+            self._choose(group)
+
+    def _choose(self, group: int) -> None:
+        """Where none is up, the replica stays what it is, and its copies are lost at the port."""
+        backups = self._backups.get(group, {})
+        self._live[group] = tuple(
+            next((each for each in (replica, *backups.get(replica, ())) if each.port not in self._down), replica)
+            for replica in self._groups[group]
+        )
 
     def session(self, session: int) -> CloneSession | None:
         return self._sessions.get(session)
@@ -68,21 +96,26 @@ class PacketReplicationEngine:
             raise NotFound(f"there is no clone session {session}")
         return self._sessions[session]
 
-    def insert_group(self, group: int, replicas: Iterable[Replica]) -> None:
+    def insert_group(self, group: int, replicas: Iterable[Replica], backups: Backups | None = None) -> None:
         """Raises AlreadyExists; Invalid for id 0 or the same (port, instance) twice."""
         if group in self._groups:
             raise AlreadyExists(f"multicast group {group} exists already")
-        self._groups[group] = _checked(group, replicas)
+        self._set_group(group, replicas, backups)
 
-    def modify_group(self, group: int, replicas: Iterable[Replica]) -> None:
+    def modify_group(self, group: int, replicas: Iterable[Replica], backups: Backups | None = None) -> None:
         """Raises NotFound; Invalid for the same (port, instance) twice."""
         self.get_group(group)
+        self._set_group(group, replicas, backups)
+
+    def _set_group(self, group: int, replicas: Iterable[Replica], backups: Backups | None) -> None:
         self._groups[group] = _checked(group, replicas)
+        self._backups[group] = backups or {}
+        self._choose(group)
 
     def delete_group(self, group: int) -> None:
         """Raises NotFound."""
         self.get_group(group)
-        del self._groups[group]
+        del self._groups[group], self._backups[group], self._live[group]
 
     def insert_session(self, session: int, value: CloneSession) -> None:
         """Raises AlreadyExists."""

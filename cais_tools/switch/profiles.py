@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from cais_tools.switch.actions import ActionCall, BoundAction
@@ -13,7 +14,7 @@ __all__ = ["ActionProfile", "GroupMember"]
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member's part of a group. `watch_port`: the member counts only while that port is up (device's question)."""
+    """A member's part of a group. `watch_port`: the member counts only while that port is up."""
 
     member: int
     weight: int = 1
@@ -31,6 +32,8 @@ class ActionProfile:
         self._members: dict[int, BoundAction] = {}
         self._groups: dict[int, tuple[GroupMember, ...]] = {}
         self._spread: dict[int, tuple[BoundAction, ...]] = {}
+        self._random: set[int] = set()
+        self._down: Collection[int] = ()
         self.users: dict[tuple[str, int], int] = {}
         """How many table entries use ("member", id) or ("group", id)."""
 
@@ -39,6 +42,7 @@ class ActionProfile:
         self._members.clear()
         self._groups.clear()
         self._spread.clear()
+        self._random.clear()
         self.users.clear()
 
     # --- members ---
@@ -83,11 +87,13 @@ class ActionProfile:
             raise NotFound(f"action profile {self.name} has no group {ident}")
         return self._groups[ident]
 
-    def insert_group(self, ident: int, members: Iterable[GroupMember]) -> None:
-        """Raises AlreadyExists, NotFound (a member)."""
+    def insert_group(self, ident: int, members: Iterable[GroupMember], *, at_random: bool = False) -> None:
+        """Raises AlreadyExists, NotFound (a member). `at_random`: members are not picked by the selector's hash."""
         if ident in self._groups:
             raise AlreadyExists(f"action profile {self.name} has a group {ident} already")
         self._set_group(ident, tuple(members))
+        if at_random:
+            self._random.add(ident)
 
     def modify_group(self, ident: int, members: Iterable[GroupMember]) -> None:
         """Raises NotFound (the group, or a member)."""
@@ -100,6 +106,13 @@ class ActionProfile:
         if self.users.get(("group", ident)):
             raise Invalid(f"group {ident} of action profile {self.name} is in use")
         del self._groups[ident], self._spread[ident]
+        self._random.discard(ident)
+
+    def set_down_ports(self, down: Collection[int]) -> None:
+        """Members that watch one of these ports do not count until it is up again."""
+        self._down = down
+        if any(each.watch_port is not None for members in self._groups.values() for each in members):
+            self._changed()
 
     def _set_group(self, ident: int, members: tuple[GroupMember, ...]) -> None:
         for each in members:
@@ -112,7 +125,10 @@ class ActionProfile:
     def _changed(self) -> None:
         for ident, members in self._groups.items():
             self._spread[ident] = tuple(
-                bound for each in members for bound in [self._members[each.member]] * each.weight
+                bound
+                for each in members
+                if each.watch_port not in self._down
+                for bound in [self._members[each.member]] * each.weight
             )
         for callback in self.on_change:
             callback()
@@ -126,9 +142,16 @@ class ActionProfile:
         return self._members[ident]
 
     def spread(self, ident: int) -> tuple[BoundAction, ...]:
-        """The members of a group, each as often as it weighs; a hash picks one. Raises NotFound."""
+        """The members of a group that are alive, each as often as it weighs. Raises NotFound."""
         self.group(ident)
         return self._spread[ident]
+
+    def pick(self, ident: int, hashed: int) -> BoundAction | None:
+        """The member that `hashed` selects, or chance; None where the group is empty, or all its ports are down."""
+        members = self._spread[ident]
+        if not members:
+            return None
+        return random.choice(members) if ident in self._random else members[hashed % len(members)]
 
     def use(self, kind: str, ident: int, step: int) -> None:
         """Count an entry that refers to ("member" or "group", ident) in (+1) or out (-1)."""

@@ -1,16 +1,19 @@
 """The typed program: what a bmv2 JSON means, checked and resolved, and what back ends generate code from.
 
     Program
-    ├── headers, stacks, unions     fields with width, sign and identity (`headers`); a header also has its validity
-    ├── parser                      graph of states: operations, then a select; extract, lookahead and advance check the
-    │                               cursor, `verify` and the select's keys are expressions
+    ├── headers, stacks, unions     fields with width, sign, range of values and identity (`headers`); a header also
+    │                               has its validity
+    ├── parser                      graph of states: operations, then a select. Extract (`Header.fixed_bits` and the
+    │                               varbit length), lookahead (`Lookahead.end`) and advance check the cursor; `verify`
+    │                               and the select's keys are expressions
     ├── value_sets                  what the control plane may add to selects
     ├── ingress, egress             graph of nodes: tables, conditions, action calls; each names where control goes next
     ├── deparser, checksums         the order of headers, what is verified and updated under which condition
-    ├── actions                     typed primitives (`primitives`, `expressions`); jumps cut them into basic blocks
+    ├── actions                     typed primitives (`primitives`, `expressions`), the same as basic blocks (`blocks`),
+    │                               and which fields they read and write, which headers they switch (`effects`)
     ├── tables                      keys (expressions with kind and width), actions, const entries, default entry
-    ├── registers, counters,        arrays with size and width; direct ones name their table
-    │   meters, profiles
+    ├── registers                   size, width, base and stride in the register file
+    ├── counters, meters, profiles  arrays with their size; direct ones name their table
     ├── calculations                hashes: algorithm and inputs
     ├── field_lists, learn_lists    what clones, resubmits and recirculations keep; what digests report
     └── standard                    the fields of standard_metadata that the runtime reads and writes
@@ -18,10 +21,8 @@
 What the runtime must do is explicit: `Request` primitives (clone, digest, resubmit, recirculate), `Truncate`, `Log`,
 `Check`; multicast and drop are assignments to the standard fields `mcast_grp` and `egress_spec`.
 
-What follows from it is computed where it is used, never stored twice: ranges of values from widths
-(`codegen.expressions.Value`), which headers and fields a stage reads, writes and switches from the primitives
-(`codegen.usage`), basic blocks from jumps (`codegen.primitives`, `codegen.flow`). Where the cells of a register lie is
-a back end's own choice; names, sizes and widths are all that it needs for it.
+Ranges of expressions follow from those of fields (`codegen.expressions.Value`), what a whole stage reads and writes
+from the effects of its actions, keys and conditions (`codegen.usage`).
 
 Everything here is immutable and holds no run-time state. References between nodes are names, so that a back end walks
 the graphs in an order of its own.
@@ -37,6 +38,8 @@ from cais_tools.switch.headers import Field, Header, HeaderStack, HeaderUnion, H
 from cais_tools.switch.matches import Match, MatchKind
 
 if TYPE_CHECKING:
+    from cais_tools.switch.blocks import BasicBlock
+    from cais_tools.switch.effects import Effects
     from cais_tools.switch.expressions import Expr
     from cais_tools.switch.primitives import Primitive
 
@@ -159,6 +162,10 @@ class Action:
     name: str
     params: tuple[ActionParam, ...]
     primitives: tuple[Primitive, ...]
+    blocks: tuple[BasicBlock, ...]
+    """The same steps, cut at the jumps."""
+    effects: Effects
+    """The fields that it reads and writes, the headers whose validity it may change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +271,17 @@ class ActionProfileSpec:
 
 @dataclass(frozen=True, slots=True)
 class RegisterSpec:
+    """Cell i lies at `base` + i * `stride` of the register file (one sequence of cells of all registers).
+
+    Registers of the same size and width that the same actions use at the same index are interleaved. The Python
+    functions have a list for each register; a back end with one block of memory places its cells so.
+    """
+
     name: str
     size: int
     width: int
+    base: int = 0
+    stride: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +371,12 @@ class Program:
     def action_number(self, name: str) -> int:
         """The number by which tables and generated code mean an action of that name: its smallest ident."""
         return min(ident for ident, action in self.actions.items() if action.name == name)
+
+    @property
+    def hashes(self) -> tuple[Calculation, ...]:
+        """All calculations, also those of selectors: each has a hash function of its own, with its state."""
+        selectors = [each.selector for each in self.profiles.values() if each.selector is not None]
+        return *self.calculations.values(), *selectors
 
     @property
     def drop_port(self) -> int:

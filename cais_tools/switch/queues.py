@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import count, repeat
 from typing import Generic, TypeVar
 
 __all__ = ["PortQueue", "Waiting"]
@@ -40,17 +41,21 @@ class PortQueue(Generic[Item]):
             self.dropped += taken - room
             items = items[:room]
             taken = room
-        waiting.extend((item, now, depth + position) for position, item in enumerate(items))
+        waiting.extend(zip(items, repeat(now), count(depth)))  # ends with the items: the others are endless
         self.peak = max(self.peak, depth + taken)
         return taken
 
-    def take(self, count: int) -> list[Waiting[Item]]:
-        """The oldest packets, at most `count` of them."""
+    def take(self, most: int) -> list[Waiting[Item]]:
+        """The oldest packets, at most `most` of them."""
         waiting = self._waiting
-        return [waiting.popleft() for _ in range(min(count, len(waiting)))]
+        if most >= len(waiting):
+            taken = list(waiting)
+            waiting.clear()
+            return taken
+        return [waiting.popleft() for _ in range(most)]
 
     def clear(self) -> int:
         """Forget what waits; how much it was."""
-        count = len(self._waiting)
+        forgotten = len(self._waiting)
         self._waiting.clear()
-        return count
+        return forgotten

@@ -22,6 +22,8 @@ from cais_tools.switch.state import Cell, CounterValue
 
 __all__ = ["GroupRef", "MemberRef", "Outcome", "Table", "TableAction", "TableEntry"]
 
+_HASH = (1 << 32) - 1
+"""bmv2's selectors look at so much of a hash."""
 CACHE_LIMIT = 1 << 16
 """Outcomes remembered at most; then the cache starts anew, so that traffic cannot fill the memory."""
 
@@ -59,6 +61,8 @@ class TableEntry:
     meter: Meter | None = None
     idle_timeout_us: int = 0
     last_hit_us: int = 0
+    timer_us: int = 0
+    """When the idle time-out began to count anew without a hit: at a modification, or when it had passed."""
     metadata: bytes = b""
     sequence: int = 0
     outcome: Outcome = field(default=(0, (), None), repr=False)
@@ -132,7 +136,6 @@ class Table:
         self._release(entry.action)
         self._use(action)
         entry.action, entry.outcome = action, outcome
-        entry.last_hit_us = self._clock()
         self.cache.clear()
         return entry
 
@@ -201,10 +204,9 @@ class Table:
         entry = outcome[2]
         if entry is None or self.profile is None or not isinstance(entry.action, GroupRef):
             return outcome
-        members = self.profile.spread(entry.action.group)
-        if not members:
+        bound = self.profile.pick(entry.action.group, hashed & _HASH)
+        if bound is None:
             return self._default_outcome
-        bound = members[hashed % len(members)]
         return bound.number, bound.call.args, entry
 
     # --- inside ---

@@ -198,6 +198,13 @@ MUTATIONS = (
     ),
     Mutation(
         "15-one-access",
+        "time written twice",
+        "slots.p4",
+        "        slot_opened.write(slot.index, now);",
+        "        slot_opened.write(slot.index, now); latest.write(0, now);",
+    ),
+    Mutation(
+        "15-one-access",
         "a lane touched in egress",
         "cais.p4",
         "    Delivery() delivery;\n\n    apply {",

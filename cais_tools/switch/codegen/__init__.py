@@ -15,7 +15,7 @@ from typing import Any
 from cais_tools.switch.codegen.functions import generate
 from cais_tools.switch.codegen.layout import Codec
 from cais_tools.switch.codegen.support import SUPPORT
-from cais_tools.switch.hashing import ALGORITHMS, internet_checksum
+from cais_tools.switch.hashing import internet_checksum
 from cais_tools.switch.program import Program
 
 __all__ = ["Functions", "generate", "link"]
@@ -42,7 +42,6 @@ def link(program: Program, runtime: Mapping[str, object], *, tracing: bool = Fal
         "internet_checksum": internet_checksum,
         "random_between": random.Random().randint,
         **SUPPORT,
-        **{f"hash_{name}": function for name, function in ALGORITHMS.items()},
         **_structs(program),
         **runtime,
     }

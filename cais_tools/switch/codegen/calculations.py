@@ -32,8 +32,7 @@ class CalculationEmitter:
         text = f"({number} << (-{width} & 7)).to_bytes(({width} + 7) >> 3)"
         if any(isinstance(each, Payload) for each in calculation.inputs):
             text = f"{text} + {self._scope.rest()}"
-        name = calculation.algorithm
-        return lines, f"hash_{name}({text})"
+        return lines, f"hash_{self._scope.program.hashes.index(calculation)}({text})"
 
     def _is_whole_words(self, calculation: Calculation) -> bool:
         """Whether each run of inputs is a number of 16-bit words, whatever the packet."""

@@ -35,9 +35,9 @@ from cais_tools.switch.expressions import (
     UnionRef,
     is_boolean,
 )
-from cais_tools.switch.headers import Field, Header, HeaderUnion, elements
+from cais_tools.switch.headers import Field, Header, HeaderUnion, elements, value_range
 
-__all__ = ["Emitter", "Value", "candidates", "field_range", "wrapped"]
+__all__ = ["Emitter", "Value", "candidates", "wrapped"]
 
 _LOGIC = (BinaryOp.AND, BinaryOp.OR)
 _COMPARE = (
@@ -64,13 +64,9 @@ class Value:
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
-def field_range(width: int, *, signed: bool) -> tuple[int, int]:
-    return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
-
-
 def wrapped(value: Value, width: int, *, signed: bool) -> str:
     """The text of a value as `width` bits hold it."""
-    low, high = field_range(width, signed=signed)
+    low, high = value_range(width, signed=signed)
     if value.within(low, high):
         return value.text
     if not signed:
@@ -141,6 +137,13 @@ class Emitter:
         value = self.value(expr)
         return value.text, value.within(0, size - 1)
 
+    def held(self, text: str) -> tuple[list[str], str]:
+        """For text that is used more than once: where evaluating it tells a tracer something, that happens once."""
+        if "trace." not in text:
+            return [], text
+        name = self.scope.temporary()
+        return [f"{name} = {text}"], name
+
     # --- data ---
 
     def _data(self, expr: Expr) -> Value:
@@ -164,7 +167,7 @@ class Emitter:
         return self._chosen(expr)
 
     def field(self, field: Field) -> Value:
-        low, high = field_range(field.width, signed=field.signed)
+        low, high = field.range
         return Value(self.scope.field(field), low, high)
 
     def _chosen(self, expr: Expr) -> Value:
@@ -172,7 +175,7 @@ class Emitter:
         if isinstance(expr, ElementField):
             sample = candidates(expr.header)[0][0].fields[expr.offset]
             text = self._over_headers(expr.header, lambda header: self.scope.field(header.fields[expr.offset]))
-            return Value(text, *field_range(sample.width, signed=sample.signed))
+            return Value(text, *sample.range)
         if isinstance(expr, LastField):
             return self._last_field(expr)
         if isinstance(expr, LastIndex):
@@ -181,11 +184,11 @@ class Emitter:
             return self._lookahead(expr)
         if isinstance(expr, RegisterValue):
             spec = self.scope.program.registers[expr.register]
-            return Value(
-                f"element(register_{_number(self.scope, expr.register)}, {self.text(expr.index)})",
-                0,
-                (1 << spec.width) - 1,
-            )
+            number, index = _number(self.scope, expr.register), self.text(expr.index)
+            text = f"element(register_{number}, {index})"
+            if self.scope.tracing:
+                text = f"trace.register_value({expr.register!r}, {index})"
+            return Value(text, 0, (1 << spec.width) - 1)
         raise TypeError(f"no data expression: {expr}")
 
     def _last_field(self, expr: LastField) -> Value:
@@ -193,11 +196,11 @@ class Emitter:
         names = ", ".join(self.scope.field(field) for field in fields)
         # Where nothing was extracted yet bmv2 has no answer; -1 gives some element, and no exception.
         text = f"({names},)[{self.scope.next(expr.stack)} - 1]"
-        return Value(text, *field_range(fields[0].width, signed=fields[0].signed))
+        return Value(text, *fields[0].range)
 
     def _lookahead(self, expr: Lookahead) -> Value:
         """The parser makes sure that the bits are there."""
-        first, last = expr.offset // 8, (expr.offset + expr.width + 7) // 8
+        first, last = expr.offset // 8, expr.end
         shift = last * 8 - expr.offset - expr.width
         text = f"from_bytes(data[offset + {first}:offset + {last}])"
         if shift:
@@ -250,7 +253,7 @@ class Emitter:
     def _cast(self, expr: Cast) -> Value:
         operand = self.value(expr.operand)
         signed = expr.op is not CastOp.SATURATE_UNSIGNED
-        low, high = field_range(expr.width, signed=signed)
+        low, high = value_range(expr.width, signed=signed)
         if operand.within(low, high):
             return operand
         if expr.op is CastOp.WRAP_SIGNED:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from cais_tools.switch.codegen.usage import Usage, egress_usage, ingress_usage
+from cais_tools.switch.codegen.usage import egress_usage, ingress_usage
+from cais_tools.switch.effects import Effects
 from cais_tools.switch.headers import Header
 from cais_tools.switch.program import Program
 
 __all__ = ["Modes"]
 
 
+class _HeaderUse:
+    """Names of headers that a stage looks into or writes, writes, and makes valid or invalid."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.touched = effects.touched
+        self.written = effects.written
+        self.switched = effects.switches
+
+
 class Modes:
     """Decides, from what the stages do, what is unpacked and packed where."""
 
     def __init__(self, program: Program) -> None:
-        self._ingress: Usage = ingress_usage(program)
-        self._egress: Usage = egress_usage(program)
+        ingress, egress = ingress_usage(program), egress_usage(program)
+        self._ingress = _HeaderUse(ingress)
+        self._egress = _HeaderUse(egress)
+        self.reads_length = program.standard["packet_length"] in egress.reads
+        """Whether egress reads bmv2's packet length register."""
         self._in_unions = {header.name for union in program.unions for header in union.headers}
 
     def ingress_fields(self, header: Header) -> bool:

@@ -91,8 +91,7 @@ class _StateBlocks:
             self._lines += self._emit.lines(op)
 
     def _need(self, ahead: Lookahead) -> None:
-        end = (ahead.offset + ahead.width + 7) // 8
-        self._fail_if((f"offset + {end} > size", self._error("PacketTooShort")))
+        self._fail_if((f"offset + {ahead.end} > size", self._error("PacketTooShort")))
 
     def _advance(self, bits: Expr) -> None:
         invalid, short = self._error("ParserInvalidArgument"), self._error("PacketTooShort")

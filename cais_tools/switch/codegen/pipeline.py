@@ -148,7 +148,7 @@ class _TableBlocks:
             body.append("entry.last_hit_us = clock()")
         if table.direct_meter is not None:
             meter = self._program.meters[table.direct_meter]
-            color = Value(f"entry.meter.execute(clock(), {'size' if meter.in_bytes else 1})", 0, 2)
+            color = Value(f"entry.meter.execute(clock(), {'size' if meter.in_bytes else 1}, size)", 0, 2)
             assert meter.result is not None
             body += self._emit.assign(meter.result, color)
         return ["if entry is not None:", *indent(body)] if body else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cais_tools.switch.codegen.modes import Modes
-from cais_tools.switch.codegen.usage import egress_usage, pipeline_actions
+from cais_tools.switch.codegen.usage import pipeline_actions
 from cais_tools.switch.headers import Header
 from cais_tools.switch.primitives import Request, RequestKind, Truncate
 from cais_tools.switch.program import FieldList, Pipeline, Program
@@ -31,7 +31,7 @@ class Plan:
         self.tracing = tracing
         self.modes = Modes(program)
         self.chunks = _chunks(program, self.modes)
-        self.tracks_length = program.standard["packet_length"].ident in egress_usage(program).fields
+        self.tracks_length = self.modes.reads_length
         """Whether anybody reads bmv2's packet length register."""
         self.truncates = any(isinstance(step, Truncate) for step in _steps(program))
         self._lists = {kind: _requested(program, kind) for kind in RequestKind}

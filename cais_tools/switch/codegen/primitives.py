@@ -23,8 +23,6 @@ from cais_tools.switch.primitives import (
     ExecuteMeter,
     Exit,
     HashInto,
-    Jump,
-    JumpIfZero,
     Log,
     Pop,
     Primitive,
@@ -118,6 +116,7 @@ def _count(emit: PrimitiveEmitter, step: Count) -> list[str]:
     names = list(emit.scope.program.counters)
     size = emit.scope.program.counters[step.counter].size
     index, safe = emit.emitter.index(step.index, size)
+    held, index = emit.emitter.held(index)
     cell = emit.scope.temporary()
     body = [
         f"{cell} = counter_{names.index(step.counter)}[{index}]",
@@ -125,37 +124,40 @@ def _count(emit: PrimitiveEmitter, step: Count) -> list[str]:
         f"{cell}[1] += size",
         *emit.scope.trace("counted", repr(step.counter), index),
     ]
-    return body if safe else [f"if 0 <= {index} < {size}:", *indent(body)]
+    return [*held, *(body if safe else [f"if 0 <= {index} < {size}:", *indent(body)])]
 
 
 def _execute_meter(emit: PrimitiveEmitter, step: ExecuteMeter) -> list[str]:
     names = list(emit.scope.program.meters)
     spec = emit.scope.program.meters[step.meter]
     index, safe = emit.emitter.index(step.index, spec.size)
+    held, index = emit.emitter.held(index)
     units = "size" if spec.in_bytes else "1"
-    color = Value(f"meter_{names.index(step.meter)}[{index}].execute(clock(), {units})", 0, 2)
+    color = Value(f"meter_{names.index(step.meter)}[{index}].execute(clock(), {units}, size)", 0, 2)
     body = [*emit.scope.trace("metered", repr(step.meter), index), *emit.assign(step.target, color)]
-    return body if safe else [f"if 0 <= {index} < {spec.size}:", *indent(body)]
+    return [*held, *(body if safe else [f"if 0 <= {index} < {spec.size}:", *indent(body)])]
 
 
 def _register_read(emit: PrimitiveEmitter, step: RegisterRead) -> list[str]:
     program = emit.scope.program
     spec = program.registers[step.register]
     index, safe = emit.emitter.index(step.index, spec.size)
+    held, index = emit.emitter.held(index)
     source = Value(f"register_{list(program.registers).index(step.register)}[{index}]", 0, (1 << spec.width) - 1)
     body = emit.assign(step.target, source)
     told = emit.scope.trace("register_read", repr(step.register), index)
-    return [*told, *(body if safe else _in_range(body))]
+    return [*held, *told, *(body if safe else _in_range(body))]
 
 
 def _register_write(emit: PrimitiveEmitter, step: RegisterWrite) -> list[str]:
     program = emit.scope.program
     spec = program.registers[step.register]
     index, safe = emit.emitter.index(step.index, spec.size)
-    value = wrapped(emit.emitter.value(step.value), spec.width, signed=False)
+    held, index = emit.emitter.held(index)
+    more, value = emit.emitter.held(wrapped(emit.emitter.value(step.value), spec.width, signed=False))
     body = [f"register_{list(program.registers).index(step.register)}[{index}] = {value}"]
     told = emit.scope.trace("register_written", repr(step.register), index, value)
-    return [*told, *(body if safe else _in_range(body))]
+    return [*held, *more, *told, *(body if safe else _in_range(body))]
 
 
 def _in_range(body: list[str]) -> list[str]:
@@ -170,9 +172,10 @@ def _hash(emit: PrimitiveEmitter, step: HashInto) -> list[str]:
 
 
 def _random(emit: PrimitiveEmitter, step: RandomInto) -> list[str]:
-    low, high = emit.emitter.text(step.low), emit.emitter.text(step.high)
+    held, low = emit.emitter.held(emit.emitter.text(step.low))
+    more, high = emit.emitter.held(emit.emitter.text(step.high))
     body = emit.assign(step.target, Value(f"random_between({low}, {high})"))
-    return [f"if {low} <= {high}:", *indent(body)]
+    return [*held, *more, f"if {low} <= {high}:", *indent(body)]
 
 
 def _truncate(emit: PrimitiveEmitter, step: Truncate) -> list[str]:
@@ -222,67 +225,53 @@ _EMITTERS: dict[type, Callable[[PrimitiveEmitter, Any], list[str]]] = {
 
 
 class _ActionBlocks:
-    """Cuts an action at its jumps. After an `exit` the rest of the action runs, and then the pipeline ends."""
+    """The blocks of an action. After an `exit` the rest of the action runs, and then the pipeline ends."""
 
     def __init__(self, emit: PrimitiveEmitter, graph: Graph, label: str, action: Action, following: str) -> None:
         self._emit = emit
         self._graph = graph
         self._label = label
-        self._steps = action.primitives
+        self._blocks = {block.start: block for block in action.blocks}
         self._params = len(action.params)
         self._following = following
-        self._leaders = {step.target for step in action.primitives if isinstance(step, Jump | JumpIfZero)}
 
     def build(self) -> None:
+        if not self._blocks:
+            self._graph.add(self._label, self._arguments(), self._following)
+            return
         todo: list[tuple[int, bool]] = [(0, False)]
         done: set[tuple[int, bool]] = set()
         while todo:
             where = todo.pop()
-            if where not in done:
+            if where not in done and where[0] in self._blocks:
                 done.add(where)
                 todo += self._block(*where)
 
     def _name(self, start: int, exiting: bool) -> str:
         """A block's label; the end of the action is where control goes next."""
-        if start >= len(self._steps):
+        if start not in self._blocks:
             return END if exiting else self._following
         suffix = "x" if exiting else ""
         return self._label if (start, exiting) == (0, False) else f"{self._label}:{start}{suffix}"
 
     def _block(self, start: int, exiting: bool) -> list[tuple[int, bool]]:
         """Emit the block that starts at a step; returns the blocks that it leads to."""
-        if start >= len(self._steps) and start:
-            return []
+        block = self._blocks[start]
         label = self._name(start, exiting)
         lines = self._arguments() if (start, exiting) == (0, False) else []
-        place = start
-        while place < len(self._steps):
-            step = self._steps[place]
-            if place != start and place in self._leaders:
-                break
-            if isinstance(step, Jump):
-                place = step.target
-                break
-            if isinstance(step, JumpIfZero):
-                return self._branch(label, lines, step, place, exiting)
+        for step in block.steps:
             if isinstance(step, Exit):
                 exiting = True
                 lines += self._emit.scope.trace("step", "'exit'")
             else:
                 lines += self._emit.lines(step)
-            place += 1
-        if not self._steps:
-            label = self._label
-        self._graph.add(label, lines, self._name(place, exiting))
-        return [(place, exiting)]
-
-    def _branch(
-        self, label: str, lines: list[str], step: JumpIfZero, place: int, exiting: bool
-    ) -> list[tuple[int, bool]]:
-        condition = self._emit.emitter.condition(step.condition)
-        cases = [(condition, self._name(place + 1, exiting))]
-        self._graph.add(label, lines, Branch(cases, self._name(step.target, exiting)))
-        return [(place + 1, exiting), (step.target, exiting)]
+        following = self._name(block.next, exiting)
+        if block.condition is None:
+            self._graph.add(label, lines, following)
+            return [(block.next, exiting)]
+        cases = [(self._emit.emitter.condition(block.condition), following)]
+        self._graph.add(label, lines, Branch(cases, self._name(block.otherwise, exiting)))
+        return [(block.next, exiting), (block.otherwise, exiting)]
 
     def _arguments(self) -> list[str]:
         if not self._params:

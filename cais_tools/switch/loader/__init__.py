@@ -6,7 +6,8 @@ import json as jsonlib
 from collections.abc import Mapping
 from typing import cast
 
-from cais_tools.switch.hashing import ALGORITHMS
+from cais_tools.switch.blocks import basic_blocks
+from cais_tools.switch.effects import effects_of
 from cais_tools.switch.headers import Field
 from cais_tools.switch.loader.arrays import (
     read_calculations,
@@ -20,13 +21,14 @@ from cais_tools.switch.loader.limits import field_width
 from cais_tools.switch.loader.names import Json, Names
 from cais_tools.switch.loader.parsers import read_parser, read_value_sets
 from cais_tools.switch.loader.pipelines import read_pipeline, read_profiles
+from cais_tools.switch.loader.places import Places, placed
 from cais_tools.switch.loader.primitives import PrimitiveReader
+from cais_tools.switch.loader.registers import arranged
 from cais_tools.switch.primitives import Count, ExecuteMeter, RegisterRead, RegisterWrite, Request, RequestKind
 from cais_tools.switch.program import (
     Action,
     ActionCallNode,
     ActionParam,
-    ActionProfileSpec,
     Calculation,
     CounterSpec,
     MeterSpec,
@@ -40,6 +42,7 @@ from cais_tools.switch.refusals import ProgramError
 __all__ = ["load_program"]
 
 _REQUIRED = ("ingress_port", "packet_length", "instance_type", "egress_spec", "egress_port")
+_MESSAGE = 300
 _SECTIONS = ("header_types", "headers", "parsers", "deparsers", "actions", "pipelines")
 
 
@@ -47,7 +50,8 @@ def load_program(text: str | bytes) -> Program:
     """The program in a bmv2 JSON.
 
     Raises ProgramError: no JSON, JSON that is no bmv2 program, a program for another architecture than v1model, or
-    one that needs something that this switch does not have.
+    one that needs something that this switch does not have. Whatever can be pointed at is told with its place, as in
+    `pipelines[0].tables[3].key[0]: ..`.
     """
     try:
         root = jsonlib.loads(text)
@@ -55,14 +59,26 @@ def load_program(text: str | bytes) -> Program:
         raise ProgramError(
             f"the program is no JSON: {error}", hint="give the .json file that p4c --target bmv2 --arch v1model writes"
         ) from None
+    places = Places()
     try:
+        root = placed(root, places)
         _check_architecture(root)
-        return _read(root)
+        program = _read(root)
+    except ProgramError as error:
+        place = f"{places.owner}: " if places.owner else ""
+        raise ProgramError(_line(f"{place}{error}"), hint=error.hint) from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        detail = f"{type(error).__name__}: {error}"
-        raise ProgramError(f"the program is malformed bmv2 JSON ({detail})") from error
+        raise ProgramError(f"{places.value}: malformed bmv2 JSON: {places.fault}") from error
     except RecursionError:
         raise ProgramError("the program's expressions are nested too deeply") from None
+    _check(program)
+    return program
+
+
+def _line(text: str) -> str:
+    """One line, whatever the names in the JSON hold."""
+    line = "".join(each if each.isprintable() else "?" for each in text)
+    return line if len(line) <= _MESSAGE else f"{line[:_MESSAGE]}.."
 
 
 def _names(parts: Json) -> list[str]:
@@ -107,7 +123,7 @@ def _read(root: Json) -> Program:
         deparser_primitives=primitives.read_all(deparser.get("primitives", [])),
         checksums=read_checksums(root, names, calculations),
         calculations=calculations,
-        registers=read_registers(root),
+        registers=arranged(read_registers(root), actions),
         counters=read_counters(root),
         meters=read_meters(root, names),
         profiles=read_profiles(root["pipelines"], names),
@@ -116,7 +132,8 @@ def _read(root: Json) -> Program:
         standard=standard,
         tables=_tables(pipelines["ingress"], pipelines["egress"]),
     )
-    _check(root, program)
+    for each in root.get("extern_instances", []):
+        raise ProgramError(f"the extern {each.get('type')} ({each.get('name')}) is not supported")
     return program
 
 
@@ -145,7 +162,9 @@ def _actions(root: Json, names: Names, calculations: Mapping[str, Calculation]) 
         )
         reader = PrimitiveReader(names, calculations, tuple(param.width for param in params))
         steps = reader.read_all(each["primitives"])
-        actions[int(each["id"])] = Action(int(each["id"]), str(each["name"]), params, steps)
+        actions[int(each["id"])] = Action(
+            int(each["id"]), str(each["name"]), params, steps, basic_blocks(steps), effects_of(steps)
+        )
     return actions
 
 
@@ -156,10 +175,7 @@ def _tables(*pipelines: Pipeline) -> dict[str, TableNode]:
 # --- what must hold before code is generated ---
 
 
-def _check(root: Json, program: Program) -> None:
-    for each in root.get("extern_instances", []):
-        raise ProgramError(f"the extern {each.get('type')} ({each.get('name')}) is not supported")
-    _check_algorithms(program.calculations, program.profiles)
+def _check(program: Program) -> None:
     _check_arrays(program)
     _check_requests(program)
     _check_value_sets(program.parser, program.value_sets)
@@ -179,16 +195,6 @@ def _check_table_actions(program: Program, table: TableNode) -> None:
         used.add(table.default.action)
     for name in used - own:
         raise ProgramError(f"table {table.name} runs action {name}, which is none of its own")
-
-
-def _check_algorithms(calculations: Mapping[str, Calculation], profiles: Mapping[str, ActionProfileSpec]) -> None:
-    selectors = [each.selector for each in profiles.values() if each.selector is not None]
-    for each in [*calculations.values(), *selectors]:
-        if each.algorithm not in ALGORITHMS:
-            raise ProgramError(
-                f"the hash algorithm {each.algorithm} is not supported",
-                hint=f"supported: {', '.join(sorted(ALGORITHMS))}",
-            )
 
 
 def _check_arrays(program: Program) -> None:

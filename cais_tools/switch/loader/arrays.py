@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cais_tools.switch.expressions import Const, Expr
+from cais_tools.switch.hashing import ALGORITHMS
 from cais_tools.switch.headers import Header
 from cais_tools.switch.loader.expressions import ExpressionReader, hex_value
 from cais_tools.switch.loader.limits import array_size, field_width
@@ -60,8 +61,13 @@ def read_meters(root: Json, names: Names) -> dict[str, MeterSpec]:
     return meters
 
 
-def read_calculation(name: str, algorithm: str, inputs: list[Json], names: Names) -> Calculation:
+def read_calculation(name: str, algorithm: Json, inputs: list[Json], names: Names) -> Calculation:
     """A calculation with inputs as bmv2's `calculations` and selectors have them."""
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise ProgramError(
+            f"the hash algorithm {algorithm} of {name} is not supported",
+            hint=f"supported: {', '.join(sorted(ALGORITHMS))}",
+        )
     return Calculation(name, algorithm, tuple(_input(each, names) for each in inputs))
 
 

@@ -102,8 +102,8 @@ class _TableReader:
             entries=self._entries(json, keys),
             with_counters=bool(json.get("with_counters")),
             support_timeout=bool(json.get("support_timeout")),
-            direct_meter=json.get("direct_meters") or None,
-            profile=None if kind == "simple" else json["action_profile"],
+            direct_meter=str(json["direct_meters"]) if json.get("direct_meters") else None,
+            profile=None if kind == "simple" else str(json["action_profile"]),
         )
 
     def _action_ids(self, json: Json) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from cais_tools.switch.expressions import (
     Binary,
@@ -47,7 +48,7 @@ from cais_tools.switch.primitives import (
 from cais_tools.switch.program import Calculation
 from cais_tools.switch.refusals import ProgramError
 
-__all__ = ["DROP_PORT", "PrimitiveReader"]
+__all__ = ["DROP_PORT", "PRIMITIVES", "PrimitiveReader"]
 
 DROP_PORT = 511
 """The value of egress_spec that drops a packet (simple_switch's default)."""
@@ -75,10 +76,14 @@ class PrimitiveReader:
 
     def read(self, json: Json) -> tuple[Primitive, ...]:
         op = json["op"]
-        reader = _READERS.get(op)
+        reader = PRIMITIVES.get(op)
         if reader is None:
             raise ProgramError(f"the primitive {op} is not supported")
-        result = reader(self, *json["parameters"])
+        parameters = json["parameters"]
+        least, most = _arity(reader)
+        if not isinstance(parameters, list) or not least <= len(cast("list[Json]", parameters)) <= most:
+            raise ProgramError(f"the primitive {op} takes {most} parameters")
+        result = reader(self, *cast("list[Json]", parameters))
         return result if isinstance(result, tuple) else (result,)
 
     def value(self, json: Json) -> Expr:
@@ -99,20 +104,33 @@ class PrimitiveReader:
             return value
         raise ProgramError(f"an assignment to {json['type']} is not supported")
 
+    def name(self, json: Json) -> str:
+        """The name of an array."""
+        if not isinstance(json["value"], str):
+            raise ProgramError("a primitive has a parameter that should be a name and is not")
+        return json["value"]
+
     def calculation(self, json: Json) -> Calculation:
         if json["value"] not in self.calculations:
             raise ProgramError(f"the program refers to calculation {json['value']}, which it does not define")
         return self.calculations[json["value"]]
 
 
+def _arity(reader: _Reader) -> tuple[int, int]:
+    """How many parameters a primitive takes, at least and at most."""
+    most = reader.__code__.co_argcount - 1
+    return most - len(reader.__defaults__ or ()), most
+
+
 _Reader = Callable[..., "Primitive | tuple[Primitive, ...]"]
-_READERS: dict[str, _Reader] = {}
+PRIMITIVES: dict[str, _Reader] = {}
+"""What reads each primitive, by its name."""
 
 
 def _primitive(*ops: str) -> Callable[[_Reader], _Reader]:
     def register(reader: _Reader) -> _Reader:
         for op in ops:
-            _READERS[op] = reader
+            PRIMITIVES[op] = reader
         return reader
 
     return register
@@ -291,22 +309,22 @@ def _assume(reader: PrimitiveReader, condition: Json) -> Primitive:
 
 @_primitive("count")
 def _count(reader: PrimitiveReader, counter: Json, index: Json) -> Primitive:
-    return Count(counter["value"], reader.value(index))
+    return Count(reader.name(counter), reader.value(index))
 
 
 @_primitive("execute_meter")
 def _execute_meter(reader: PrimitiveReader, meter: Json, index: Json, target: Json) -> Primitive:
-    return ExecuteMeter(meter["value"], reader.value(index), reader.target(target))
+    return ExecuteMeter(reader.name(meter), reader.value(index), reader.target(target))
 
 
 @_primitive("register_read")
 def _register_read(reader: PrimitiveReader, target: Json, register: Json, index: Json) -> Primitive:
-    return RegisterRead(reader.target(target), register["value"], reader.value(index))
+    return RegisterRead(reader.target(target), reader.name(register), reader.value(index))
 
 
 @_primitive("register_write")
 def _register_write(reader: PrimitiveReader, register: Json, index: Json, value: Json) -> Primitive:
-    return RegisterWrite(register["value"], reader.value(index), reader.value(value))
+    return RegisterWrite(reader.name(register), reader.value(index), reader.value(value))
 
 
 # --- requests to the runtime ---

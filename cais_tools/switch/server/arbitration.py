@@ -14,6 +14,8 @@ from cais_tools.switch.server.status import P4Error, invalid
 
 __all__ = ["Arbitration", "ElectionId", "Electorate", "Notification", "election_id_of", "role_name"]
 
+_LONGEST_NAME = 256
+
 ElectionId = int
 Notification = tuple[object, p4runtime_pb2.StreamMessageResponse]
 
@@ -76,8 +78,10 @@ class _Role:
 class Arbitration:
     """The arbitration of one device."""
 
-    def __init__(self, device_id: int, *, max_clients: int = 16) -> None:
+    def __init__(self, device_id: int, *, max_clients: int = 16, max_roles: int = 256) -> None:
+        """At most `max_clients` at a time for each role, and `max_roles` ever: a role's highest id is not forgotten."""
         self.device_id = device_id
+        self._max_roles = max_roles
         self._max_clients = max_clients
         self._roles: dict[str, _Role] = {}
         self._role_of: dict[object, _Role] = {}
@@ -86,13 +90,15 @@ class Arbitration:
         """Handle a client's MasterArbitrationUpdate; P4Error means that its stream must end with that code."""
         name = role_name(message.role.name, message.role.id)
         election_id = election_id_of(message.election_id) if message.HasField("election_id") else None
-        role = self._admit(client, message.device_id, name)
-        if message.role.HasField("config"):
-            raise invalid("role.config is not understood here: every role has full pipeline access")
+        role = self._role_for(client, message.device_id, name)
         if election_id is not None:
             for other, taken in role.clients.items():
                 if taken == election_id and other is not client:
                     raise invalid(f"election id {election_id} is already used by another client")
+        # No scheme for role configs was agreed upon, so none matches it (section 5.2).
+        if message.role.HasField("config"):
+            raise invalid("role.config is not understood here: every role has full pipeline access")
+        self._check_room(client, role)
         before = role.primary
         self._roles[name] = self._role_of[client] = role
         role.clients[client] = election_id
@@ -103,15 +109,20 @@ class Arbitration:
             return self._notify(role, role.clients)
         return self._notify(role, [client])
 
-    def _admit(self, client: object, device_id: int, name: str) -> _Role:
+    def _check_room(self, client: object, role: _Role) -> None:
+        if client not in role.clients and len(role.clients) >= self._max_clients:
+            raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{self._max_clients} clients are connected already")
+        if role.name not in self._roles and len(self._roles) >= self._max_roles:
+            raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"there were {self._max_roles} roles already")
+
+    def _role_for(self, client: object, device_id: int, name: str) -> _Role:
         current = self._role_of.get(client)
         if current is None:
             if device_id != self.device_id:
                 raise P4Error(code_pb2.NOT_FOUND, f"no device {device_id} here; this is device {self.device_id}")
-            role = self._roles.get(name, _Role(name))
-            if len(role.clients) >= self._max_clients:
-                raise P4Error(code_pb2.RESOURCE_EXHAUSTED, f"{self._max_clients} clients are connected already")
-            return role
+            if len(name) > _LONGEST_NAME:
+                raise invalid(f"a role name of {len(name)} characters; the longest has {_LONGEST_NAME}")
+            return self._roles.get(name, _Role(name))
         if device_id != self.device_id:
             raise P4Error(
                 code_pb2.FAILED_PRECONDITION, f"this stream belongs to device {self.device_id}, not {device_id}"

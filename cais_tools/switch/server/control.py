@@ -36,6 +36,7 @@ _Errors = list["P4Error | None"]
 class ControlPlane:
     def __init__(self, device: Device, device_id: int, profile: Profile, *, packet_bytes: int = 16 << 10) -> None:
         self._device = device
+        self._device_id = device_id
         self._profile = profile
         self._packet_bytes = packet_bytes
         self._ports = Ports(device.port_numbers, device.cpu_port, must_exist=profile.ports_must_exist)
@@ -168,9 +169,13 @@ class ControlPlane:
     ) -> p4runtime_pb2.GetForwardingPipelineConfigResponse:
         """Raises P4Error (section 15). Without a pipeline `config` is unset."""
         with self._lock:
-            self._arbitration.check_device(request.device_id)
+            looks_loaded = self._profile.looks_loaded(request.device_id)
+            if not looks_loaded:
+                self._arbitration.check_device(request.device_id)
             saved = self._saved if self._profile.reports_saved_config else None
-            pipeline = saved or self._running
+            pipeline = (saved or self._running) if request.device_id == self._device_id else None
+        if pipeline is None and looks_loaded:
+            return p4runtime_pb2.GetForwardingPipelineConfigResponse(config={})
         if pipeline is None:
             return self._profile.config_of_nothing()
         response = p4runtime_pb2.GetForwardingPipelineConfigResponse()
@@ -212,7 +217,10 @@ class ControlPlane:
         return errors
 
     def _write_all(self, pipeline: Pipeline, updates: Sequence[p4runtime_pb2.Update]) -> _Errors:
-        """All or none. No packet comes in between, so this is both ROLLBACK_ON_ERROR and DATAPLANE_ATOMIC."""
+        """All or none. No pass of a packet comes in between, so this is both ROLLBACK_ON_ERROR and DATAPLANE_ATOMIC.
+
+        A packet that waits in an output queue has its ingress before the batch and its egress after it.
+        """
         undos: list[Undo] = []
         with self._device.lock:
             for index, update in enumerate(updates):

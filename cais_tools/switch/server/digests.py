@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 __all__ = ["DigestBuffer", "DigestBuffers", "DigestConfig", "DigestList"]
@@ -34,14 +35,14 @@ class DigestList:
 
 @dataclass
 class DigestBuffer:
-    """The messages of one digest instance that are not sent or not acknowledged yet."""
+    """The messages of one digest instance that are not sent or not acknowledged yet. `config` may change."""
 
     config: DigestConfig
     _waiting: dict[Values, None] = field(default_factory=dict[Values, None])
     _first: int = 0
     _sent: dict[int, tuple[int, tuple[Values, ...]]] = field(default_factory=dict[int, tuple[int, tuple[Values, ...]]])
     _unacknowledged: set[Values] = field(default_factory=set[Values])
-    _ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def add(self, values: Values, now: int) -> DigestList | None:
         """A digest message from the data plane; the list to send, if this one filled it."""
@@ -75,8 +76,10 @@ class DigestBuffer:
         return self._first + self.config.max_timeout_ns if self._waiting else None
 
     def _list(self, now: int) -> DigestList:
-        result = DigestList(next(self._ids), tuple(self._waiting))
-        self._waiting.clear()
+        size = self.config.max_list_size or len(self._waiting)
+        result = DigestList(next(self.ids), tuple(itertools.islice(self._waiting, size)))
+        for values in result.data:
+            del self._waiting[values]
         if self.config.ack_timeout_ns > 0:
             self._sent[result.list_id] = (now, result.data)
             self._unacknowledged.update(result.data)
@@ -96,18 +99,30 @@ class DigestBuffers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._buffers: dict[int, DigestBuffer] = {}
+        # One row of numbers for all: a late acknowledgement is never taken for that of another list.
+        self._ids = itertools.count(1)
 
     def configs(self) -> dict[int, DigestConfig]:
         with self._lock:
             return {digest_id: buffer.config for digest_id, buffer in self._buffers.items()}
 
-    def configure(self, digest_id: int, config: DigestConfig | None) -> None:
-        """Begin, change or (None) end the messages of a digest; what was buffered is forgotten."""
+    def begin(self, digest_id: int, config: DigestConfig) -> None:
         with self._lock:
-            if config is None:
-                self._buffers.pop(digest_id, None)
-            else:
-                self._buffers[digest_id] = DigestBuffer(config)
+            self._buffers[digest_id] = DigestBuffer(config, ids=self._ids)
+
+    def change(self, digest_id: int, config: DigestConfig) -> None:
+        """What is buffered stays, and so does what is not acknowledged."""
+        with self._lock:
+            self._buffers[digest_id].config = config
+
+    def end(self, digest_id: int) -> DigestBuffer:
+        """No more messages. What `put_back` takes."""
+        with self._lock:
+            return self._buffers.pop(digest_id)
+
+    def put_back(self, digest_id: int, buffer: DigestBuffer) -> None:
+        with self._lock:
+            self._buffers[digest_id] = buffer
 
     def add(self, digest_id: int, values: Values, now: int) -> DigestList | None:
         with self._lock:
@@ -115,9 +130,12 @@ class DigestBuffers:
             return buffer.add(values, now) if buffer is not None else None
 
     def due(self, now: int) -> list[tuple[int, DigestList]]:
+        lists: list[tuple[int, DigestList]] = []
         with self._lock:
-            lists = [(digest_id, buffer.due(now)) for digest_id, buffer in self._buffers.items()]
-        return [(digest_id, due) for digest_id, due in lists if due is not None]
+            for digest_id, buffer in self._buffers.items():
+                while (due := buffer.due(now)) is not None:
+                    lists.append((digest_id, due))
+        return lists
 
     def acknowledge(self, digest_id: int, list_id: int) -> None:
         with self._lock:

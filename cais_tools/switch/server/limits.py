@@ -13,7 +13,7 @@ class Limits:
     the same time beyond these are refused with RESOURCE_EXHAUSTED; a packet-out of more than `packet_bytes` is too.
 
     `message_bytes`: the longest request, None for the profile's. `handshake_ms`: how long a connection may take to say
-    what it wants.
+    what it wants. `stalled_ms`: how long a client may take to accept one message of a Read's answer.
     """
 
     connections: int = 64
@@ -22,3 +22,4 @@ class Limits:
     packet_bytes: int = 16 << 10
     message_bytes: int | None = None
     handshake_ms: int = 10_000
+    stalled_ms: int = 30_000

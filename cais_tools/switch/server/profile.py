@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Front", "Profile"]
 
-# Entities in one ReadResponse: well below the 4 MiB that clients receive by default.
+# Entities, and bytes of them, in one ReadResponse: well below the 4 MiB that clients receive by default.
 _RESPONSE = 1000
+_RESPONSE_BYTES = 1 << 20
 
 
 class Front:
@@ -73,6 +74,11 @@ class Profile:
     def no_pipeline(self) -> P4Error:
         return P4Error(code_pb2.FAILED_PRECONDITION, "no forwarding pipeline config is set")
 
+    def looks_loaded(self, device_id: int) -> bool:
+        """Whether GetForwardingPipelineConfig answers for a device that has no config, as if it had an empty one."""
+        del device_id
+        return False
+
     def config_of_nothing(self) -> p4runtime_pb2.GetForwardingPipelineConfigResponse:
         """The answer to GetForwardingPipelineConfig before one is set (section 15). Raises P4Error."""
         return p4runtime_pb2.GetForwardingPipelineConfigResponse()
@@ -96,10 +102,15 @@ class Profile:
         raise P4Error(code_pb2.UNIMPLEMENTED, f"atomicity {request.atomicity} is not known")
 
     def responses(self, entities: Sequence[p4runtime_pb2.Entity]) -> list[p4runtime_pb2.ReadResponse]:
-        return [
-            p4runtime_pb2.ReadResponse(entities=entities[start : start + _RESPONSE])
-            for start in range(0, len(entities), _RESPONSE)
-        ]
+        responses: list[p4runtime_pb2.ReadResponse] = []
+        size = _RESPONSE_BYTES
+        for entity in entities:
+            size += entity.ByteSize()
+            if size > _RESPONSE_BYTES or len(responses[-1].entities) == _RESPONSE:
+                responses.append(p4runtime_pb2.ReadResponse())
+                size = entity.ByteSize()
+            responses[-1].entities.append(entity)
+        return responses
 
     def write_ending(self, errors: Sequence[P4Error | None]) -> Ending:
         """How the RPC ends when something in the batch failed (section 12.3)."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cais_tools.p4rt import p4info_pb2, p4types_pb2
+from cais_tools.p4rt.p4info import wrong_width
 from cais_tools.switch.server.status import invalid
 from cais_tools.switch.server.translation import Translation, Translations
 
@@ -20,6 +21,7 @@ __all__ = [
     "Field",
     "HeaderSchema",
     "MatchField",
+    "MeterType",
     "ProfileSchema",
     "Schema",
     "TableSchema",
@@ -30,6 +32,7 @@ __all__ = [
 _Found = TypeVar("_Found")
 
 MatchKind = p4info_pb2.MatchField.MatchType
+MeterType = p4info_pb2.MeterSpec.Type
 _Scope = p4info_pb2.ActionRef.Scope
 
 # Match kinds that need a priority (section 9.1).
@@ -77,6 +80,8 @@ class TableSchema:
     profile: int
     direct_counter: int
     direct_meter: int
+    meter_type: MeterType
+    """Of the direct meter."""
 
     @property
     def needs_priority(self) -> bool:
@@ -112,6 +117,7 @@ class ArraySchema:
     name: str
     size: int = 0
     type_spec: p4types_pb2.P4DataTypeSpec | None = None
+    meter_type: MeterType = p4info_pb2.MeterSpec.TWO_RATE_THREE_COLOR
 
 
 @dataclass(frozen=True)
@@ -179,6 +185,9 @@ def _find(known: Mapping[int, _Found], wanted: int, kind: str) -> _Found:
 
 def build_schema(p4info: p4info_pb2.P4Info) -> Schema:
     """Index a P4Info. Raises P4Error(INVALID_ARGUMENT) naming what contradicts itself or is not understood."""
+    wrong = wrong_width(p4info)
+    if wrong is not None:
+        raise invalid(f"the P4Info is damaged: {wrong}")
     _refuse_duplicates(p4info)
     _refuse_unknown_tables(p4info)
     strings = Translations(p4info.type_info)
@@ -191,7 +200,10 @@ def build_schema(p4info: p4info_pb2.P4Info) -> Schema:
         profiles={profile.preamble.id: _profile(profile) for profile in p4info.action_profiles},
         counters={c.preamble.id: ArraySchema(c.preamble.id, c.preamble.name, c.size) for c in p4info.counters},
         direct_counters={c.preamble.id: c.direct_table_id for c in p4info.direct_counters},
-        meters={m.preamble.id: ArraySchema(m.preamble.id, m.preamble.name, m.size) for m in p4info.meters},
+        meters={
+            m.preamble.id: ArraySchema(m.preamble.id, m.preamble.name, m.size, meter_type=m.spec.type)
+            for m in p4info.meters
+        },
         direct_meters={m.preamble.id: m.direct_table_id for m in p4info.direct_meters},
         registers={
             r.preamble.id: ArraySchema(r.preamble.id, r.preamble.name, r.size, r.type_spec) for r in p4info.registers
@@ -258,6 +270,7 @@ def _table(
     if missing:
         raise invalid(f"table {name} refers to action {missing[0]}, which the P4Info does not have")
     resources = set(table.direct_resource_ids)
+    meter = next((each for each in p4info.direct_meters if each.preamble.id in resources), None)
     return TableSchema(
         id=table.preamble.id,
         name=name,
@@ -270,7 +283,8 @@ def _table(
         idle_timeout=table.idle_timeout_behavior == p4info_pb2.Table.NOTIFY_CONTROL,
         profile=table.implementation_id,
         direct_counter=next((c.preamble.id for c in p4info.direct_counters if c.preamble.id in resources), 0),
-        direct_meter=next((m.preamble.id for m in p4info.direct_meters if m.preamble.id in resources), 0),
+        direct_meter=meter.preamble.id if meter is not None else 0,
+        meter_type=meter.spec.type if meter is not None else p4info_pb2.MeterSpec.TWO_RATE_THREE_COLOR,
     )
 
 

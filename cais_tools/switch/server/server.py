@@ -18,6 +18,7 @@ from cais_tools.switch.server.handlers import service_handler
 from cais_tools.switch.server.limits import Limits
 from cais_tools.switch.server.profile import Profile
 from cais_tools.switch.server.service import P4RuntimeService
+from cais_tools.switch.server.stalls import StallWatch
 from cais_tools.switch.server.tls import Tls
 
 __all__ = ["P4RuntimeServer"]
@@ -47,7 +48,8 @@ class P4RuntimeServer:
         self._wanted = address
         self._credentials = tls.credentials() if tls is not None else None
         self._control = ControlPlane(device, device_id, profile, packet_bytes=limits.packet_bytes)
-        self._service = P4RuntimeService(self._control, profile, max_streams=limits.streams)
+        self._stalls = StallWatch(limits.stalled_ms / 1000)
+        self._service = P4RuntimeService(self._control, profile, self._stalls, max_streams=limits.streams)
         self._server = grpc.server(
             ThreadPoolExecutor(limits.streams + limits.calls, thread_name_prefix="p4runtime"),
             maximum_concurrent_rpcs=limits.streams + limits.calls,
@@ -79,6 +81,7 @@ class P4RuntimeServer:
             )
         self._port = bound
         self._control.notifier.start()
+        self._stalls.start()
         self._server.start()
 
     def _bind(self) -> int:
@@ -91,3 +94,4 @@ class P4RuntimeServer:
         self._service.close()
         self._server.stop(_GRACE_SECONDS).wait(5 * _GRACE_SECONDS)
         self._control.notifier.stop()
+        self._stalls.stop()

@@ -11,6 +11,7 @@ import grpc
 from cais_tools.p4rt import code_pb2, p4runtime_pb2, p4runtime_pb2_grpc
 from cais_tools.switch.server.control import ControlPlane
 from cais_tools.switch.server.profile import Profile
+from cais_tools.switch.server.stalls import StallWatch
 from cais_tools.switch.server.status import P4Error, abort, finish
 from cais_tools.switch.server.streams import Client, stream_error
 
@@ -20,8 +21,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
-    def __init__(self, control: ControlPlane, profile: Profile, *, max_streams: int) -> None:
+    def __init__(self, control: ControlPlane, profile: Profile, stalls: StallWatch, *, max_streams: int) -> None:
         self._control = control
+        self._stalls = stalls
         self._profile = profile
         self._max_streams = max_streams
         self._clients: set[Client] = set()
@@ -48,7 +50,9 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
     ) -> Iterator[p4runtime_pb2.ReadResponse]:
         with _Guard(context):
             responses, errors = self._control.read(request)
-            yield from responses
+            for response in responses:
+                with self._stalls.waiting(context):
+                    yield response
             if any(errors):
                 finish(context, self._profile.read_ending(errors))
 

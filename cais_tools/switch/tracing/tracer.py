@@ -221,6 +221,11 @@ class Tracer:
     def register_read(self, name: str, index: int) -> None:
         self._events.append(RegisterRead(name, index, self._cell(name, index)))
 
+    def register_value(self, name: str, index: int) -> int:
+        """A register within an expression: 0 where the index is out of range."""
+        self.register_read(name, index)
+        return self._cell(name, index) or 0
+
     def register_written(self, name: str, index: int, value: int) -> None:
         self._events.append(RegisterWritten(name, index, self._cell(name, index), value))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
 from tests.integration.switch.client import (
     DATA,
+    INSERT,
+    MODIFY,
     PROGRAMS,
     Client,
     Names,
@@ -22,11 +25,13 @@ from tests.integration.switch.client import (
     multicast_group,
     primary,
     program,
+    refused,
     verdicts,
 )
 
 Draw = Callable[[random.Random, Names], p4runtime_pb2.Entity]
 BATCHES = 150
+ROLLBACK, ATOMIC = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR, p4runtime_pb2.WriteRequest.DATAPLANE_ATOMIC
 
 
 def small(draw: random.Random, low: int = 1, high: int = 3) -> bytes:
@@ -142,3 +147,51 @@ def test_all_or_nothing(name: str, folder: Path, entity_of: Draw) -> None:
                 client.load(config, SetConfig.RECONCILE_AND_COMMIT)
                 assert everything(client) == before
     assert BATCHES // 4 < failed < BATCHES, "some batches of each kind"
+
+
+def test_every_kind_of_entity_is_taken_back_while_packets_run() -> None:
+    with Network([1, 2, 3]) as network, primary(network, "control", DATA) as client:
+        names = Names(program("control", DATA).p4info)
+        counter, meter, register, value_set = (p4runtime_pb2.Entity() for _ in range(4))
+        counter.counter_entry.counter_id = names.id("FrameIngress.kinds")
+        counter.counter_entry.data.packet_count = 5
+        info = program("control", DATA).p4info
+        meter.meter_entry.meter_id = info.meters[0].preamble.id
+        meter.meter_entry.config.cir, meter.meter_entry.config.cburst = 1, 2
+        meter.meter_entry.config.pir, meter.meter_entry.config.pburst = 3, 4
+        meter.meter_entry.counter_data.SetInParent()
+        register.register_entry.register_id = names.id("FrameIngress.last_seen")
+        register.register_entry.data.bitstring = b"\x01"
+        value_set.value_set_entry.value_set_id = info.value_sets[0].preamble.id
+        before = everything(client)
+        steps = [
+            (MODIFY, counter),
+            (MODIFY, meter),
+            (MODIFY, register),
+            (MODIFY, value_set),
+            (INSERT, multicast_group(1, (1, 0))),
+            (INSERT, clone_session(1, (1, 0))),
+            (INSERT, clone_session(1, (1, 0))),  # there is one already
+        ]
+        updates = [p4runtime_pb2.Update(type=kind, entity=entity) for kind, entity in steps]
+        running = threading.Event()
+
+        def traffic() -> None:
+            while not running.is_set():
+                network.send(2, bytes(20))
+
+        sender = threading.Thread(target=traffic)
+        sender.start()
+        try:
+            for atomicity in (ROLLBACK, ATOMIC):
+                for _ in range(20):
+                    found = refused(client.update, updates, atomicity=atomicity)
+                    assert [verdict for verdict, _ in found] == [code_pb2.ABORTED] * 6 + [code_pb2.ALREADY_EXISTS]
+        finally:
+            running.set()
+            sender.join()
+        after = everything(client)
+        # Packets count meanwhile: only what they touch may differ.
+        assert len(set(before) - set(after)) <= 4
+        assert client.read(multicast_group(0), clone_session(0)) == []
+        assert not client.read(meter)[0].meter_entry.HasField("config")

@@ -183,6 +183,28 @@ def test_a_program_that_cannot_be_loaded() -> None:
         assert failure(lambda: client.load(broken)) == ("UNKNOWN", "Error in first phase of device update")
 
 
+def test_a_device_that_was_refused_a_program_looks_loaded(fresh: str) -> None:
+    broken = p4runtime_pb2.ForwardingPipelineConfig(p4info=CONFIG.p4info, p4_device_config=b"no program")
+    empty = p4runtime_pb2.GetForwardingPipelineConfigResponse(config={})
+    for device, config in ((7, CONFIG), (DEVICE, broken)):
+        with Client(fresh, device_id=device) as client:
+            assert client.status() == code_pb2.OK
+            assert failure(client.get_config)[0] == "FAILED_PRECONDITION"
+            assert failure(lambda config=config: client.load(config))[0] == "UNKNOWN"
+            assert [client.get_config(kind) for kind in range(4)] == [empty] * 4
+
+
+def test_counters_of_colours_are_taken_no_notice_of(client: Client) -> None:
+    client.load(CONFIG)
+    meter = Entity()
+    meter.meter_entry.meter_id = CONFIG.p4info.meters[0].preamble.id
+    meter.meter_entry.index.index = 1
+    meter.meter_entry.counter_data.SetInParent()
+    assert client.read(meter) == [meter]
+    meter.meter_entry.counter_data.green.packet_count = 4
+    client.write(p4runtime_pb2.Update.MODIFY, meter)
+
+
 def test_reconcile_keeps_entries(fresh: str) -> None:
     with Client(fresh, device_id=DEVICE) as client:
         assert client.status() == code_pb2.OK

@@ -155,14 +155,18 @@ def test_what_a_one_shot_set_says_of_itself(network: Network) -> None:
         assert client.read(names.entry("IndirectWS")) == [entry]
         assert ports_used(network) == {2}
         actions.action_selection_mode = p4runtime_pb2.ActionProfileActionSet.RANDOM
-        assert refused(client.write, MODIFY, entry) == [
-            (
-                code_pb2.UNIMPLEMENTED,
-                "table IndirectWS, one-shot action set: members are selected by hash here, and in no other way",
-            )
-        ]
-        actions.action_selection_mode = p4runtime_pb2.ActionProfileActionSet.HASH
         actions.size_semantics = p4runtime_pb2.ActionProfileActionSet.SUM_OF_MEMBERS
+        actions.action_profile_actions.add(action=names.action("send", b"\x01"), weight=1)
+        client.write(MODIFY, entry)
+        assert client.read(names.entry("IndirectWS")) == [entry]
+        # One flow takes both ways: by chance, not by its hash.
+        network.send(3, *[b"\xab\x00\x00\x00\x01"] * 100)
+        assert min(network.receive_any([1, 2], 100)) > 0
+        del actions.action_profile_actions[1]
+        actions.action_selection_mode = 7  # pyright: ignore[reportAttributeAccessIssue]
+        assert refused(client.write, MODIFY, entry)[0][0] == code_pb2.UNIMPLEMENTED
+        actions.action_selection_mode = p4runtime_pb2.ActionProfileActionSet.HASH
+        actions.size_semantics = 7  # pyright: ignore[reportAttributeAccessIssue]
         assert "size_semantics" in refused(client.write, MODIFY, entry)[0][1]
         actions.size_semantics = p4runtime_pb2.ActionProfileActionSet.SUM_OF_WEIGHTS
         actions.group_action.CopyFrom(names.action("send", b"\x01"))
@@ -196,3 +200,31 @@ def test_the_size_of_a_group_that_counts_members(network: Network) -> None:
         assert refused(client.write, INSERT, members_group(names, 6, 1, 2, 3))[0][0] == code_pb2.RESOURCE_EXHAUSTED
         heavy.action_profile_group.members[0].weight = 51
         assert "a weight of 51, over 50" in refused(client.write, MODIFY, heavy)[0][1]
+
+
+def test_members_count_only_while_the_port_that_they_watch_is_up(network: Network) -> None:
+    with primary(network, "action_profile") as client:
+        names = Names(program("action_profile").p4info)
+        client.write(INSERT, member(names, 1, 1), member(names, 2, 2))
+        group = members_group(names, 4, 1, 2)
+        for each, port in zip(group.action_profile_group.members, (b"\x01", b"\x02"), strict=True):
+            each.watch_port = port
+        group.action_profile_group.members[1].watch_port = b"\x09"
+        assert refused(client.write, INSERT, group)[0][0] == code_pb2.INVALID_ARGUMENT
+        group.action_profile_group.members[1].watch_port = b"\x00\x02"
+        client.write(INSERT, group)
+        entry = names.entry("IndirectWS", exact(b"\xab"))
+        entry.table_entry.action.action_profile_group_id = 4
+        client.write(INSERT, entry)
+        device = network.switch.device
+        device.set_down_ports(frozenset({1}))
+        assert ports_used(network) == {2}
+        group.action_profile_group.members[1].watch_port = b"\x02"
+        assert client.read(members_group(names, 0)) == [group], "a port that is down is no change of the config"
+        device.set_down_ports(frozenset({2}))
+        assert ports_used(network) == {1}
+        # All are down: a group without members, which is a miss.
+        device.set_down_ports(frozenset({1, 2}))
+        network.send(3, b"\xab\x00\x00\x00\x01")
+        device.set_down_ports(frozenset())
+        assert ports_used(network) == {1, 2}

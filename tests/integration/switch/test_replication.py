@@ -44,12 +44,6 @@ def test_multicast_groups_that_cannot_be(network: Network) -> None:
             [(found, message)] = refused(client.write, kind, entity)
             assert found == expected, message
             assert says in message
-        backup = multicast_group(2, (1, 0))
-        replica = backup.packet_replication_engine_entry.multicast_group_entry.replicas[0]
-        replica.backup_replicas.add(port=b"\x02")
-        assert refused(client.write, INSERT, backup) == [
-            (code_pb2.UNIMPLEMENTED, "multicast group 2: backup replicas are not supported")
-        ]
         assert "1, 2, 3" in refused(client.write, MODIFY, multicast_group(1, (9, 0)))[0][1]
         assert client.read(multicast_group(0)) == [multicast_group(1, (1, 0))]
         with pytest.raises(grpc.RpcError) as failed:
@@ -91,3 +85,38 @@ def test_clone(network: Network) -> None:
         [(found, message)] = refused(client.write, INSERT, clone_session(1, (44, 0)))
         assert (found, "no port 44" in message) == (code_pb2.INVALID_ARGUMENT, True)
         assert refused(client.write, INSERT, clone_session(40000, (1, 0)))[0][0] == code_pb2.OUT_OF_RANGE
+
+
+def test_backup_replicas(network: Network) -> None:
+    with primary(network, "multicast") as client:
+        entity = multicast_group(2, (1, 1), (2, 2))
+        replica = entity.packet_replication_engine_entry.multicast_group_entry.replicas[0]
+        if "backup_replicas" not in replica.DESCRIPTOR.fields_by_name:
+            pytest.skip("these stubs do not have backup replicas")
+        for port, instance, says in ((1, 5, "same port as backup"), (2, 2, "instance twice"), (9, 0, "no port 9")):
+            replica.ClearField("backup_replicas")
+            replica.backup_replicas.add(port=bytes([port]), instance=instance)
+            [(found, message)] = refused(client.write, INSERT, entity)
+            assert found == code_pb2.INVALID_ARGUMENT
+            assert says in message
+        replica.ClearField("backup_replicas")
+        replica.backup_replicas.add(port=b"\x02", instance=7)
+        replica.backup_replicas.add(port=b"\x03", instance=8)
+        client.write(INSERT, entity)
+        assert client.read(multicast_group(2)) == [entity]
+        device = network.switch.device
+        for down, expected in (
+            (set[int](), {1: [1], 2: [2]}),
+            ({1}, {2: [2, 7]}),
+            ({1, 2}, {2: [2], 3: [8]}),
+            (set[int](), {1: [1], 2: [2]}),
+        ):
+            device.set_down_ports(frozenset(down))
+            network.send(3, b"\x00\x02")
+            for port, instances in expected.items():
+                frames = network.receive(port, len(instances))
+                assert sorted(frames) == [bytes([0, instance]) for instance in instances]
+        session = clone_session(1, (1, 0))
+        replicas = session.packet_replication_engine_entry.clone_session_entry.replicas
+        replicas[0].backup_replicas.add(port=b"\x02")
+        assert refused(client.write, INSERT, session)[0][0] == code_pb2.UNIMPLEMENTED

@@ -6,7 +6,6 @@ import struct
 import time
 from collections.abc import Iterator
 
-import grpc
 import pytest
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
@@ -22,7 +21,6 @@ from tests.integration.switch.client import (
     primary,
     program,
     refused,
-    text,
 )
 
 
@@ -132,11 +130,22 @@ def test_direct_meters(network: Network) -> None:
         assert not client.read(wanted)[0].table_entry.HasField("meter_config")
         wanted.table_entry.meter_counter_data.SetInParent()
         direct.direct_meter_entry.counter_data.SetInParent()
-        for coloured in (wanted, direct):
-            assert refused(client.write, MODIFY, coloured)[0][0] == code_pb2.UNIMPLEMENTED
-            with pytest.raises(grpc.RpcError) as failed:
-                client.read(coloured)
-            assert "counters for each colour of a meter are not supported" in text(failed.value)
+        client.write(MODIFY, entry)
+        network.send(1, *[b"\x01"] * 3)
+        network.receive(1, 3)
+        colours = client.read(wanted)[0].table_entry.meter_counter_data
+        assert client.read(direct)[0].direct_meter_entry.counter_data == colours
+        counted = [colours.green, colours.yellow, colours.red]
+        assert sum(each.packet_count for each in counted) == sum(each.byte_count for each in counted) == 3
+        direct.direct_meter_entry.config.CopyFrom(config)
+        direct.direct_meter_entry.counter_data.green.packet_count = 1
+        assert "can only be set to 0" in refused(client.write, MODIFY, direct)[0][1]
+        direct.direct_meter_entry.counter_data.Clear()
+        client.write(MODIFY, direct)
+        assert client.read(wanted)[0].table_entry.meter_counter_data.green.packet_count == 0
+        entry.table_entry.meter_counter_data.red.byte_count = 1
+        assert refused(client.write, MODIFY, entry)[0][0] == code_pb2.INVALID_ARGUMENT
+        entry.table_entry.ClearField("meter_counter_data")
         config.pir = 5
         message = refused(client.write, MODIFY, entry)[0][1]
         assert "below the committed rate" in message

@@ -93,3 +93,18 @@ def test_what_is_no_p4info_is_refused(data: bytes | str) -> None:
     with pytest.raises(Refused, match=r"f\.txtpb is no P4Info") as error:
         parse_p4info(data, "f.txtpb")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'tables { preamble { id: 1 name: "t" } match_fields { id: 1 name: "k" bitwidth: -1 } }',
+        'actions { preamble { id: 1 name: "a" } params { id: 1 name: "p" bitwidth: 2147483647 } }',
+        'value_sets { preamble { id: 1 name: "v" } match { id: 1 name: "k" bitwidth: -8 } }',
+        'controller_packet_metadata { preamble { id: 1 name: "packet_in" } metadata { id: 1 bitwidth: 65537 } }',
+        'registers { preamble { id: 1 name: "r" } type_spec { bitstring { int { bitwidth: -1 } } } }',
+    ],
+)
+def test_widths_that_no_program_has(text: str) -> None:
+    with pytest.raises(Refused, match=r"the P4Info is damaged: .* has -?\d+ bits"):
+        P4InfoIndex.parse(text)

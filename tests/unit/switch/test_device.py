@@ -69,6 +69,9 @@ class FakeEngine:
         self.digests: list[str] = []
         self.returning: list[FakeQueued] = []
 
+    def set_down_ports(self, down: frozenset[int]) -> None:
+        self.down = down
+
     @property
     def pending(self) -> bool:
         return bool(self.returning)
@@ -84,9 +87,12 @@ class FakeEngine:
         packets, self.returning = self.returning, []
         return packets
 
-    def process_egress(self, queued: FakeQueued, **times: int) -> bytes | None:
-        self.seen.append((times["enq_timestamp"], times["enq_qdepth"], times["deq_timedelta"], times["deq_qdepth"]))
-        return None if queued.frame[1:2] == b"e" else queued.frame
+    def process_egress_batch(
+        self, waiting: Sequence[tuple[FakeQueued, int, int]], now: int, left: int
+    ) -> list[bytes | None]:
+        for behind, (_, queued_at, depth) in zip(range(left + len(waiting) - 1, left - 1, -1), waiting, strict=True):
+            self.seen.append((queued_at, depth, now - queued_at, behind))
+        return [None if each.frame[1:2] == b"e" else each.frame for each, _, _ in waiting]
 
 
 class Bench:

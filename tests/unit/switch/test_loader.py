@@ -221,3 +221,46 @@ def _put(value: Any, path: tuple[Any, ...], replacement: Any) -> None:
     for key in path[:-1]:
         value = value[key]
     value[path[-1]] = replacement
+
+
+def with_table(edit: Callable[[Json], object]) -> Json:
+    program = minimal()
+    edit(table(program, "t", [("exact", X)], {"act": ([], [assign(X, const(1))])}, default="act"))
+    return program
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            with_table(lambda t: t["key"][0].pop("match_type")),
+            "pipelines[0].tables[0].key[0].match_type: malformed bmv2 JSON: it is missing",
+        ),
+        (
+            with_table(lambda t: t.update(id=[])),
+            "pipelines[0].tables[0].id: malformed bmv2 JSON: a list of another form is expected",
+        ),
+        (
+            with_table(lambda t: t["default_entry"].update(action_data=["0xzz"])),
+            "pipelines[0].tables[0].default_entry.action_data[0]: malformed bmv2 JSON: '0xzz' is not what is expected",
+        ),
+        (
+            with_table(lambda t: t["key"][0].update(match_type="fuzzy")),
+            "pipelines[0].tables[0].key[0]: table t has a fuzzy key, which is not supported",
+        ),
+        (
+            with_primitive("assign", X),
+            "actions[0].primitives[0]: the primitive assign takes 2 parameters",
+        ),
+        (
+            change(lambda p: p["headers"][2].pop("header_type")),
+            "headers[2].header_type: malformed bmv2 JSON: it is missing",
+        ),
+        (
+            change(lambda p: p.update(errors=[["NoError", "x"]])),
+            "errors[0][1]: malformed bmv2 JSON: 'x' is not what is expected",
+        ),
+    ],
+)
+def test_the_place_is_told(program: Json, message: str) -> None:
+    assert refused(program) == message

@@ -60,3 +60,30 @@ def test_reset() -> None:
     pre.reset()
     assert not list(pre.groups())
     assert not list(pre.sessions())
+
+
+def test_backups_stand_in_while_ports_are_down() -> None:
+    pre = PacketReplicationEngine()
+    pre.insert_group(5, REPLICAS, {REPLICAS[0]: (Replica(3, 7), Replica(4, 8))})
+    assert pre.replicas(5) == REPLICAS
+    pre.set_down_ports({1, 2})
+    assert pre.replicas(5) == (Replica(3, 7), REPLICAS[1])
+    pre.set_down_ports({1, 3})
+    assert pre.replicas(5) == (Replica(4, 8), REPLICAS[1])
+    pre.set_down_ports({1, 3, 4})
+    assert pre.replicas(5) == REPLICAS
+    pre.set_down_ports({1})
+    pre.modify_group(5, REPLICAS)
+    assert pre.replicas(5) == pre.get_group(5) == REPLICAS
+    pre.delete_group(5)
+    pre.set_down_ports(())
+    assert pre.replicas(5) == ()
+
+
+def test_sessions_as_groups() -> None:
+    pre = PacketReplicationEngine()
+    pre.insert_session(3, CloneSession(REPLICAS))
+    assert pre.replicas(0x8003) == ()
+    pre.first_session_group = 0x8000
+    assert pre.replicas(0x8003) == REPLICAS
+    assert pre.replicas(0x8004) == ()

@@ -56,6 +56,31 @@ def test_meters_in_bytes() -> None:
     assert [meter.execute(0, size) for size in (60, 60, 60, 30)] == [GREEN, YELLOW, RED, GREEN]
 
 
+def test_one_rate_three_colours() -> None:
+    meter = Meter()
+    meter.configure(MeterConfig(1000, 2, 1000, 2, eburst=1, single_rate=True))
+    assert [meter.execute(0, 1) for _ in range(4)] == [GREEN, GREEN, YELLOW, RED]
+    # Three milliseconds: two tokens fill the committed burst, the third goes into the excess burst.
+    assert [meter.execute(3000, 1) for _ in range(4)] == [GREEN, GREEN, YELLOW, RED]
+    assert [meter.execute(5000, 1) for _ in range(3)] == [GREEN, GREEN, RED]
+
+
+def test_each_colour_is_counted() -> None:
+    meter = Meter()
+    assert meter.colours == ((0, 0),) * 3
+    meter.execute(0, 1, 60)
+    meter.configure(MeterConfig(cir=1, cburst=1, pir=1, pburst=2))
+    for size in (10, 20, 30, 40):
+        meter.execute(0, 1, size)
+    assert meter.colours == ((2, 70), (1, 20), (2, 70))
+    kept = meter.colours
+    meter.set_colours(None)
+    assert meter.colours == ((0, 0),) * 3
+    meter.set_colours(kept)
+    meter.execute(0, 1, 5)
+    assert meter.colours[2] == (3, 75)
+
+
 def test_a_clock_that_goes_back_does_no_harm() -> None:
     meter = Meter()
     meter.configure(MeterConfig(cir=1000, cburst=1, pir=1000, pburst=1))

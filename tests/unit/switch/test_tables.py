@@ -13,7 +13,7 @@ from cais_tools.switch.matches import Exact, Lpm, Match, Range, Ternary
 from cais_tools.switch.profiles import GroupMember
 from cais_tools.switch.refusals import AlreadyExists, Exhausted, Invalid, NotFound, ReadOnly
 from cais_tools.switch.tables import GroupRef, MemberRef, Table
-from tests.unit.switch.programs import assign, engine_for, field, minimal, param, table
+from tests.unit.switch.programs import assign, const, engine_for, field, minimal, param, table
 
 SET_X = {"set_x": ([("value", 32)], [assign(field("scalars", "x"), param(0))]), "nothing": ([], [])}
 A, B = field("h", "a"), field("h", "b")
@@ -312,3 +312,39 @@ def test_a_profile_can_be_full() -> None:
         profile.insert_member(9, ActionCall("nothing"))
     with pytest.raises(AlreadyExists):
         profile.insert_member(1, ActionCall("nothing"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "match", "hits"),
+    [
+        ("exact", Exact(0xF5), [0x05, 0xA5, 0xF5]),
+        ("ternary", Ternary(0xF5, 0x0F), [0x05, 0xA5, 0xF5]),
+        ("ternary", Ternary(0xF5, 0xFF), [0x05, 0xA5, 0xF5]),
+        ("lpm", Lpm(0xF5, 4), list(range(0x100))),
+        ("range", Range(0xF5, 0xF6), []),
+    ],
+)
+def test_a_mask_of_a_key_is_for_entries_too(kind: str, match: Match, hits: list[int]) -> None:
+    program = minimal()
+    spec = field("standard_metadata", "egress_spec")
+    actions: Any = {"hit": ([], [assign(spec, const(1))]), "nothing": ([], [])}
+    spec_of_table = table(program, "t", [(kind, A)], actions, default="nothing")
+    spec_of_table["key"][0]["mask"] = "0x0f"
+    engine = engine_for(program)
+    subject = engine.tables["t"]
+    priority = int(kind in ("ternary", "range"))
+    subject.insert([match], ActionCall("hit"), priority)
+    with pytest.raises(AlreadyExists):
+        subject.insert([match], ActionCall("hit"), priority)
+
+    def hit(value: int) -> bool:
+        return engine.process_ingress(1, [bytes([value, 0, 0, 0])])[0].egress_port == 1
+
+    if kind == "range":
+        # The low end is masked, the high one is not: 5 to 0xf6.
+        assert [value for value in range(0x100) if hit(value)] == [value for value in range(0x100) if value & 0xF >= 5]
+    else:
+        assert set(hits) <= {value for value in range(0x100) if hit(value)}
+        assert not hit(0x06) or kind == "lpm"
+    subject.delete([match], priority)
+    assert not any(hit(value) for value in range(0x100))

@@ -15,6 +15,7 @@ from cais_tools.switch.engine import Engine
 from cais_tools.switch.matches import Exact
 from cais_tools.switch.pre import Replica
 from cais_tools.switch.tracing import PassTrace, text_of
+from cais_tools.switch.tracing.events import RegisterRead
 from tests.benchmarks import bench_engine
 from tests.unit.switch.programs import assign, const, engine_for, field, minimal, param, table
 
@@ -155,7 +156,7 @@ def test_multicast() -> None:
 
 def test_a_contribution_and_a_result_of_cais() -> None:
     """Names that p4c makes of source lines are left out: an edit above must not change the test."""
-    engine = bench_engine.prepare()
+    engine = bench_engine.prepare(clock=lambda: 1000)
     lanes = bench_engine.lanes_of(engine)
     texts: list[str] = []
     for port, frame in bench_engine.contributions(lanes, 1):
@@ -184,3 +185,28 @@ def test_frames_are_the_same(port: int) -> None:
     assert out[0] == out[1] == [bytes.fromhex("01beef04ff")]
     assert plain.registers["seen"].values == followed.registers["seen"].values == [0, 0, 8, 0]
     assert plain.counters["all"].read_all() == followed.counters["all"].read_all()
+
+
+def test_a_register_within_an_expression() -> None:
+    """Each is told once, in the order in which it is read, also where its value is used more than once."""
+    program = small()
+    seen = {"type": "register", "value": ["seen", const(2)]}
+    beyond = {"type": "register", "value": ["seen", const(9)]}
+    register = {"type": "register_array", "value": "seen"}
+    total = {"type": "expression", "value": {"op": "+", "left": seen, "right": beyond}}
+    steps = program["actions"][0]["primitives"]
+    steps[:4] = [
+        assign(field("scalars", "x"), total),
+        {"op": "register_write", "parameters": [register, const(3), seen]},
+        {"op": "count", "parameters": [{"type": "counter_array", "value": "all"}, seen]},
+    ]
+    engine = engine_for(program)
+    engine.tables["t"].insert([Exact(1)], ActionCall("tally", (3,)))
+    engine.registers["seen"].write(2, 1)
+    ingress = traced(engine, 5, FRAME)[0]
+    text = text_of(ingress)
+    assert "    register seen[2] = 1, seen[9] out of range, seen[3] 0 -> 1\n  counter all[1]" in text
+    reads = [event for event in ingress.events if isinstance(event, RegisterRead)]
+    assert [(each.index, each.value) for each in reads] == [(2, 1), (9, None), (2, 1), (2, 1)]
+    assert engine.registers["seen"].values == [0, 0, 1, 1]
+    assert engine.counters["all"].read(1).packets == 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cais_tools.p4rt import p4runtime_pb2
 from cais_tools.switch.server.bmv2.failures import read_failure, write_failure
+from cais_tools.switch.server.bmv2.groups import FIRST_RESERVED_ID
 from cais_tools.switch.server.bmv2.reads import as_bmv2_has_it, check_request
 from cais_tools.switch.server.bmv2.target import Target
 from cais_tools.switch.server.bmv2.writes import check_update
@@ -26,6 +27,8 @@ class Bmv2Front(Front):
         # bmv2 sets no bound to the members of a profile.
         for profile in engine.profiles.values():
             profile.max_size = sys.maxsize
+        # A clone session is a multicast group with a high number, and a program can copy packets to it as to any other.
+        engine.pre.first_session_group = FIRST_RESERVED_ID
 
     def update(self, update: p4runtime_pb2.Update) -> p4runtime_pb2.Update:
         copy = p4runtime_pb2.Update()

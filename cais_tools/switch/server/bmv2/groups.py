@@ -21,6 +21,7 @@ from cais_tools.switch.server.entities.base import DELETE, INSERT, MODIFY
 from cais_tools.switch.server.schema import ProfileSchema
 
 __all__ = [
+    "FIRST_RESERVED_ID",
     "check_group",
     "check_member",
     "check_profile_action",
@@ -29,7 +30,7 @@ __all__ = [
     "check_weights",
 ]
 
-_FIRST_RESERVED_ID = 1 << 15
+FIRST_RESERVED_ID = 1 << 15
 _PORT_BYTES = 4
 
 
@@ -117,7 +118,7 @@ def check_replication(target: Target, update: p4runtime_pb2.Update) -> None:
             group = entry.multicast_group_entry
             if group.multicast_group_id == 0:
                 raise invalid("0 is not a valid group id")
-            if group.multicast_group_id >= _FIRST_RESERVED_ID:
+            if group.multicast_group_id >= FIRST_RESERVED_ID:
                 raise refusal(OUT_OF_RANGE, "Group id value is too high")
             check_type(update)
             group.ClearField("metadata")  # PI does not keep it
@@ -128,7 +129,7 @@ def check_replication(target: Target, update: p4runtime_pb2.Update) -> None:
             if session.session_id == 0:
                 raise invalid("0 is not a valid session id")
             check_type(update)
-            if session.session_id >= _FIRST_RESERVED_ID:
+            if session.session_id >= FIRST_RESERVED_ID:
                 raise invalid("Clone session id out-of-range")
             if update.type != DELETE:
                 _check_replicas(session)
@@ -156,6 +157,8 @@ def _check_replicas(entry: p4runtime_pb2.MulticastGroupEntry | p4runtime_pb2.Clo
         else:
             raise invalid("Missing port in multicast group replica")
         replica.instance &= 0xFFFF
+        if "backup_replicas" in replica.DESCRIPTOR.fields_by_name:  # PI is older than they are
+            replica.ClearField("backup_replicas")
         if (replica.instance, kind, port) in seen:
             raise invalid("Duplicate replica in multicast group")
         seen.add((replica.instance, kind, port))

@@ -35,6 +35,11 @@ class Bmv2Profile(Profile):
 
     def __init__(self, device_id: int) -> None:
         self._device_id = device_id
+        # Devices that were refused a config look as if they had an empty one. (bmv2 ends when such a one is read.)
+        self._refused: set[int] = set()
+
+    def looks_loaded(self, device_id: int) -> bool:
+        return device_id in self._refused
 
     def arbitration(self, device_id: int) -> Electorate:
         return Bmv2Arbitration(device_id)
@@ -60,6 +65,7 @@ class Bmv2Profile(Profile):
         if request.action == _Set.VERIFY:
             return True
         if request.device_id != self._device_id:
+            self._refused.add(request.device_id)
             raise refusal(UNKNOWN, "Error when trying to assign device")
         # PI takes no notice of a config that comes with COMMIT.
         if request.action == _Set.COMMIT:
@@ -68,6 +74,7 @@ class Bmv2Profile(Profile):
 
     def config_failure(self, request: p4runtime_pb2.SetForwardingPipelineConfigRequest, error: P4Error) -> P4Error:
         del error
+        self._refused.add(request.device_id)
         match request.action:
             case _Set.COMMIT:
                 return refusal(UNKNOWN, "Error in second phase of device update")

@@ -183,6 +183,10 @@ def as_bmv2_has_it(target: Target, entity: p4runtime_pb2.Entity) -> None:
             direct = entity.direct_counter_entry
             table = target.schema.tables[direct.table_entry.table_id]
             target.only_counted(table.direct_counter, direct.data)
+        case "meter_entry" if entity.meter_entry.HasField("counter_data"):
+            # It comes back as it was asked for, with nothing counted.
+            entity.meter_entry.ClearField("counter_data")
+            entity.meter_entry.counter_data.SetInParent()
         case "packet_replication_engine_entry":
             _reorder(entity.packet_replication_engine_entry)
         case _:
@@ -192,6 +196,7 @@ def as_bmv2_has_it(target: Target, entity: p4runtime_pb2.Entity) -> None:
 def _shorten_entry(target: Target, entry: p4runtime_pb2.TableEntry) -> None:
     table = target.schema.tables[entry.table_id]
     entry.is_const = False
+    entry.ClearField("meter_counter_data")
     if entry.is_default_action:
         entry.ClearField("counter_data")
         entry.ClearField("meter_config")

@@ -64,6 +64,7 @@ def _table_entry(target: Target, update: p4runtime_pb2.Update) -> None:
         _check_entry(target, table, entry)
     else:
         _check_entry(target, table, entry)
+    entry.ClearField("meter_counter_data")
     if update.type == MODIFY:
         _keep_direct(target, table, entry)
 
@@ -157,6 +158,7 @@ def _direct_meter_entry(target: Target, update: p4runtime_pb2.Update) -> None:
         raise invalid("Missing table_entry field in DirectMeterEntry")
     check_key(find_table(target.schema, entry.table_entry), entry.table_entry)
     _check_meter_type(update)
+    entry.ClearField("counter_data")  # PI takes no notice of it
     if entry.table_entry.is_default_action:
         raise refusal(UNKNOWN, "Error when writing direct meter spec")
     _check_meter(entry, "config")
@@ -196,6 +198,7 @@ def _meter_entry(target: Target, update: p4runtime_pb2.Update) -> None:
         raise invalid_id()
     _check_index(entry, "meters")
     _check_meter_type(update)
+    entry.ClearField("counter_data")
     _check_meter(entry, "config")
 
 

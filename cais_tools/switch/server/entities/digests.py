@@ -25,8 +25,15 @@ class DigestEntries:
             raise P4Error(code_pb2.ALREADY_EXISTS, f"digest {digest.name} is configured already")
         if kind != INSERT and old is None:
             raise P4Error(code_pb2.NOT_FOUND, f"digest {digest.name} is not configured")
-        self._buffers.configure(digest.id, None if kind == DELETE else _config(entry, digest.name))
-        return lambda: self._buffers.configure(digest.id, old)
+        if kind == DELETE:
+            ended = self._buffers.end(digest.id)
+            return lambda: self._buffers.put_back(digest.id, ended)
+        config = _config(entry, digest.name)
+        if old is None:
+            self._buffers.begin(digest.id, config)
+            return lambda: _ignore(self._buffers.end(digest.id))
+        self._buffers.change(digest.id, config)
+        return lambda: self._buffers.change(digest.id, old)
 
     def read(self, entry: p4runtime_pb2.DigestEntry) -> Iterator[p4runtime_pb2.Entity]:
         configs = self._buffers.configs()
@@ -43,6 +50,10 @@ class DigestEntries:
             message.config.max_list_size = config.max_list_size
             message.config.ack_timeout_ns = config.ack_timeout_ns
             yield entity
+
+
+def _ignore(_: object) -> None:
+    """What an Undo has no use for."""
 
 
 def _config(entry: p4runtime_pb2.DigestEntry, name: str) -> DigestConfig:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cais_tools.p4rt import p4runtime_pb2
 from cais_tools.switch.meters import Meter
 from cais_tools.switch.server.entities.base import Undo, nothing, only_modify
-from cais_tools.switch.server.entities.meters import config_message, config_of, refuse_colours
+from cais_tools.switch.server.entities.meters import check_reset, config_message, config_of, fill_colours
 from cais_tools.switch.server.entities.tables import TableEntries
 from cais_tools.switch.server.schema import TableSchema
 from cais_tools.switch.server.status import invalid
@@ -57,11 +57,21 @@ class DirectMeterEntries:
 
     def write(self, kind: p4runtime_pb2.Update.Type, entry: p4runtime_pb2.DirectMeterEntry) -> Undo:
         only_modify(kind, "a direct meter")
-        refuse_colours(entry.HasField("counter_data"), "direct meters")
+        check_reset(entry.counter_data, "a direct meter")
         meter = self._meter(entry.table_entry)
-        before = meter.config
-        meter.configure(config_of(entry.config, "direct meter") if entry.HasField("config") else None)
-        return lambda: self._meter(entry.table_entry).configure(before)
+        before, colours = meter.config, meter.colours
+        meter_type = self._tables.schema.table(entry.table_entry.table_id).meter_type
+        meter.configure(config_of(entry.config, "a direct meter", meter_type) if entry.HasField("config") else None)
+        if entry.HasField("counter_data"):
+            meter.set_colours(None)
+
+        def undo() -> None:
+            again = self._meter(entry.table_entry)
+            again.configure(before)
+            if entry.HasField("counter_data"):
+                again.set_colours(colours)
+
+        return undo
 
     def _meter(self, entry: p4runtime_pb2.TableEntry) -> Meter:
         meter = self._tables.find(entry).meter
@@ -70,13 +80,14 @@ class DirectMeterEntries:
         return meter
 
     def read(self, entry: p4runtime_pb2.DirectMeterEntry) -> Iterator[p4runtime_pb2.Entity]:
-        refuse_colours(entry.HasField("counter_data"), "direct meters")
         for table, found in _selected(self._tables, entry.table_entry, "meter"):
             entity = p4runtime_pb2.Entity()
             message = entity.direct_meter_entry
             self._tables.fill_key(message.table_entry, table, found)
             if found.meter is not None and found.meter.config is not None:
                 message.config.CopyFrom(config_message(found.meter.config))
+            if entry.HasField("counter_data") and found.meter is not None:
+                fill_colours(message.counter_data, found.meter)
             yield entity
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2
 from cais_tools.p4rt.values import decode, encode
-from cais_tools.switch.pre import CloneSession, PacketReplicationEngine, Replica
+from cais_tools.switch.pre import Backups, CloneSession, PacketReplicationEngine, Replica
 from cais_tools.switch.server.entities.base import INSERT, MODIFY, Ports, Undo
 from cais_tools.switch.server.status import P4Error, invalid
 
@@ -66,8 +66,8 @@ class ReplicationEntries:
         if kind in (INSERT, MODIFY):
             message = _Group()
             message.CopyFrom(entry)
-            replicas = self._replicas(message, where)
-            (pre.insert_group if kind == INSERT else pre.modify_group)(number, replicas)
+            replicas, backups = self._replicas(message, where)
+            (pre.insert_group if kind == INSERT else pre.modify_group)(number, replicas, backups)
             return _keep(self._groups, number, message, lambda old: self._restore_group(number, old))
         pre.delete_group(number)
         old = self._groups.pop(number)
@@ -107,25 +107,43 @@ class ReplicationEntries:
             raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: this switch has no classes of service")
         if message.packet_length_bytes < 0:
             raise invalid(f"{where}: packet_length_bytes is negative")
-        return CloneSession(self._replicas(message, where), packet_length=message.packet_length_bytes)
+        replicas, backups = self._replicas(message, where)
+        if any(backups.values()):
+            raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: only multicast groups can have backup replicas")
+        return CloneSession(replicas, packet_length=message.packet_length_bytes)
 
-    def _replicas(self, message: _Group | _Session, where: str) -> tuple[Replica, ...]:
+    def _replicas(self, message: _Group | _Session, where: str) -> tuple[tuple[Replica, ...], Backups]:
         """The engine's replicas. Ports in the message become canonical, so that reads return what was written."""
         replicas: list[Replica] = []
-        for replica in message.replicas:
-            if getattr(replica, "backup_replicas", ()):  # stubs before 1.5.0 do not know them
-                raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: backup replicas are not supported")
-            if replica.WhichOneof("port_kind") == "port":
-                port = decode(replica.port)
-                replica.port = encode(port, 0)
+        backups: dict[Replica, tuple[Replica, ...]] = {}
+        for given in message.replicas:
+            if given.WhichOneof("port_kind") == "port":
+                port = decode(given.port)
+                given.port = encode(port, 0)
             else:
-                port = replica.egress_port
-            if replica.instance > _MAX_INSTANCE:
-                raise invalid(f"{where}: instance {replica.instance} does not fit into 16 bits")
-            replicas.append(Replica(self._ports.check(port, where), replica.instance))
-        if len(set(replicas)) != len(replicas):
+                port = given.egress_port
+            replica = self._replica(port, given.instance, where)
+            replicas.append(replica)
+            backups[replica] = self._backups(replica, given, where)
+        every = [*replicas, *(each for some in backups.values() for each in some)]
+        if len(set(every)) != len(every):
             raise invalid(f"{where}: the same port and instance twice")
-        return tuple(replicas)
+        return tuple(replicas), backups
+
+    def _replica(self, port: int, instance: int, where: str) -> Replica:
+        if instance > _MAX_INSTANCE:
+            raise invalid(f"{where}: instance {instance} does not fit into 16 bits")
+        return Replica(self._ports.check(port, where), instance)
+
+    def _backups(self, replica: Replica, message: p4runtime_pb2.Replica, where: str) -> tuple[Replica, ...]:
+        found: list[Replica] = []
+        for each in getattr(message, "backup_replicas", ()):  # stubs before 1.5.0 do not know them
+            port = decode(each.port)
+            each.port = encode(port, 0)
+            if port == replica.port:
+                raise invalid(f"{where}: a replica to port {port} has the same port as backup")
+            found.append(self._replica(port, each.instance, where))
+        return tuple(found)
 
 
 def _check_id(number: int, highest: int, where: str) -> None:

@@ -77,7 +77,7 @@ class TableActions:
         schema = self._schema.profile(table.profile)
         kept = p4runtime_pb2.ActionProfileActionSet()
         kept.CopyFrom(message)
-        calls, shares = self._shares(table, schema, kept)
+        at_random, calls, shares = self._shares(table, schema, kept)
         profile = self._profiles[schema.name]
         self._modes.check_one_shot(profile)
         made: list[int] = []
@@ -89,7 +89,7 @@ class TableActions:
                 profile.insert_member(ident, call)
                 made.append(ident)
                 members.append(GroupMember(ident, weight, port))
-            profile.insert_group(group, members)
+            profile.insert_group(group, members, at_random=at_random)
         except StateError:
             for ident in made:
                 profile.delete_member(ident)
@@ -99,18 +99,19 @@ class TableActions:
 
     def _shares(
         self, table: TableSchema, schema: ProfileSchema, message: p4runtime_pb2.ActionProfileActionSet
-    ) -> tuple[list[ActionCall], list[tuple[int, int | None]]]:
+    ) -> tuple[bool, list[ActionCall], list[tuple[int, int | None]]]:
+        """Whether members are picked at random, and the action, weight and watched port of each."""
         where = f"table {table.name}, one-shot action set"
-        _check_options(schema, message, where)
+        at_random, counts_members = _options(schema, message, where)
         calls: list[ActionCall] = []
         shares: list[tuple[int, int | None]] = []
         for each in message.action_profile_actions:
             calls.append(self.call(table, each.action, default=False))
             shares.append((check_weight(schema, each.weight, where), watched_port(each, self._ports, where)))
-        size = schema.group_size([weight for weight, _ in shares])
+        size = len(shares) if counts_members else sum(weight for weight, _ in shares)
         if schema.max_group_size and size > schema.max_group_size:
             raise invalid(f"{where}: its size is {size}, over {schema.max_group_size}")
-        return calls, shares
+        return at_random, calls, shares
 
     def drop_one_shot(self, one_shot: OneShot) -> None:
         """Remove the group and the members, once no entry refers to them."""
@@ -137,18 +138,28 @@ class TableActions:
     def _by_name(self, table: TableSchema, name: str) -> ActionSchema:
         action_id = table.action_id(name)
         if action_id == 0:
-            raise P4Error(code_pb2.INTERNAL, f"table {table.name} runs {name}, which the P4Info does not have")
+            raise P4Error(
+                code_pb2.FAILED_PRECONDITION, f"table {table.name} runs {name}, which the P4Info does not have"
+            )
         return table.actions[action_id]
 
 
-def _check_options(schema: ProfileSchema, message: p4runtime_pb2.ActionProfileActionSet, where: str) -> None:
-    """What a set may say of itself: what the selector says already. Stubs before 1.5.0 do not know these fields."""
+def _options(schema: ProfileSchema, message: p4runtime_pb2.ActionProfileActionSet, where: str) -> tuple[bool, bool]:
+    """Whether the set is selected from at random, and whether its size is the number of its members.
+
+    Raises P4Error for what this switch cannot do. Stubs before 1.5.0 do not know these fields.
+    """
     kind = p4runtime_pb2.ActionProfileActionSet
-    mode, size = getattr(message, "action_selection_mode", 0), getattr(message, "size_semantics", 0)
-    if mode not in (0, getattr(kind, "HASH", 0)):
-        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: members are selected by hash here, and in no other way")
-    own = getattr(kind, "SUM_OF_MEMBERS" if schema.counts_members else "SUM_OF_WEIGHTS", 0)
-    if size not in (0, own):
-        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: size_semantics can only be the selector's own")
     if "group_action" in message.DESCRIPTOR.fields_by_name and message.HasField("group_action"):
         raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: group_action is not supported")
+    mode, size = getattr(message, "action_selection_mode", 0), getattr(message, "size_semantics", 0)
+    if mode and mode not in (getattr(kind, "HASH", 0), getattr(kind, "RANDOM", 0)):
+        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: action_selection_mode {mode} is not known here")
+    semantics = {
+        0: schema.counts_members,
+        getattr(kind, "SUM_OF_WEIGHTS", 0): False,
+        getattr(kind, "SUM_OF_MEMBERS", 0): True,
+    }
+    if size not in semantics:
+        raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: size_semantics {size} is not known here")
+    return mode != 0 and mode == getattr(kind, "RANDOM", 0), semantics[size] if size else schema.counts_members

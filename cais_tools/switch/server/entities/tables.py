@@ -11,11 +11,12 @@ from cais_tools.switch.matches import Match
 from cais_tools.switch.meters import MeterConfig
 from cais_tools.switch.refusals import NotFound
 from cais_tools.switch.server.entities.base import DELETE, INSERT, MODIFY, Undo
-from cais_tools.switch.server.entities.meters import config_message, config_of, refuse_colours
+from cais_tools.switch.server.entities.meters import check_reset, config_message, config_of, fill_colours
 from cais_tools.switch.server.entities.table_actions import OneShot, TableActions
 from cais_tools.switch.server.matching import key_of, match_messages
 from cais_tools.switch.server.schema import Schema, TableSchema
 from cais_tools.switch.server.status import P4Error, invalid
+from cais_tools.switch.state import CounterValue
 from cais_tools.switch.tables import GroupRef, Table, TableAction, TableEntry
 
 __all__ = ["TableEntries"]
@@ -63,7 +64,7 @@ class TableEntries:
         if entry.is_default_action:
             return self._write_default(kind, table, entry)
         key = _key(table, entry)
-        if table.is_const and (kind != MODIFY or entry.HasField("action")):
+        if table.is_const and kind != MODIFY:
             raise P4Error(code_pb2.PERMISSION_DENIED, f"the entries of table {table.name} are const")
         if kind == INSERT:
             return self._insert(table, key, entry)
@@ -75,8 +76,8 @@ class TableEntries:
         if not table.fields:
             raise invalid(f"table {table.name} has no key: it has a default entry only")
         engine = self._tables[table.name]
+        meter = _meter_config(table, entry)
         action, one_shot = self._action(table, entry.action)
-        meter = config_of(entry.meter_config, table.name) if entry.HasField("meter_config") else None
         try:
             inserted = engine.insert(key[1], action, key[2])
         except Exception:
@@ -96,9 +97,12 @@ class TableEntries:
     def _modify(self, table: TableSchema, key: _Key, entry: p4runtime_pb2.TableEntry) -> Undo:
         engine = self._tables[table.name]
         found = engine.get(key[1], key[2])
-        if found.is_const and entry.HasField("action"):
-            raise P4Error(code_pb2.PERMISSION_DENIED, f"this entry of table {table.name} is const")
-        meter = config_of(entry.meter_config, table.name) if entry.HasField("meter_config") else None
+        if found.is_const or table.is_const:
+            if entry.HasField("action") or entry.metadata or entry.controller_metadata:
+                raise P4Error(code_pb2.PERMISSION_DENIED, f"this entry of table {table.name} is const")
+            if entry.idle_timeout_ns:
+                raise invalid(f"table {table.name}: const entries cannot time out")
+        meter = _meter_config(table, entry)
         old = self._snapshot(table, found)
         one_shot = old.extra.one_shot
         if entry.HasField("action"):
@@ -111,9 +115,12 @@ class TableEntries:
             self._drop(old.extra.one_shot)
         if found.meter is not None:
             found.meter.configure(meter)
+            if entry.HasField("meter_counter_data"):
+                found.meter.set_colours(None)
         if found.counter is not None and entry.HasField("counter_data"):
             found.counter[:] = entry.counter_data.packet_count, entry.counter_data.byte_count
         self._keep(found, table, _extra(entry, one_shot))
+        found.timer_us = self._clock()
 
         def undo() -> None:
             # Not `found`: a later deletion of the batch, taken back before this, has made another entry of it.
@@ -149,7 +156,7 @@ class TableEntries:
             raise invalid(f"{where}: the default entry has neither match nor priority")
         if entry.idle_timeout_ns:
             raise invalid(f"{where}: the default entry cannot time out")
-        if entry.HasField("counter_data") or entry.HasField("meter_config"):
+        if any(entry.HasField(field) for field in ("counter_data", "meter_config", "meter_counter_data")):
             raise P4Error(code_pb2.UNIMPLEMENTED, f"{where}: {NO_DEFAULT_RESOURCES}")
         if table.const_default:
             raise P4Error(code_pb2.PERMISSION_DENIED, f"{where}: the default entry is const")
@@ -190,7 +197,7 @@ class TableEntries:
 
     def _keep(self, entry: TableEntry, table: TableSchema, extra: _Extra) -> None:
         entry.metadata = extra.metadata
-        entry.idle_timeout_us = extra.idle_timeout_ns // 1000
+        entry.idle_timeout_us = -(-extra.idle_timeout_ns // 1000)  # of less than the clock tells: the least it does
         key = (table.name, entry.match, entry.priority)
         if extra == _NO_EXTRA:
             self._extras.pop(key, None)
@@ -203,7 +210,8 @@ class TableEntries:
     def _snapshot(self, table: TableSchema, entry: TableEntry) -> _Snapshot:
         meter = entry.meter.config if entry.meter is not None else None
         counter = list(entry.counter) if entry.counter is not None else None
-        return _Snapshot(entry.action, counter, meter, self.extra(table, entry))
+        colours = entry.meter.colours if entry.meter is not None else None
+        return _Snapshot(entry.action, counter, meter, colours, self.extra(table, entry))
 
     def _restore(self, table: TableSchema, entry: TableEntry, old: _Snapshot) -> None:
         """Take a modification back."""
@@ -223,6 +231,7 @@ class TableEntries:
             entry.counter[:] = old.counter
         if entry.meter is not None:
             entry.meter.configure(old.meter)
+            entry.meter.set_colours(old.colours)
         self._keep(entry, table, replace(old.extra, one_shot=one_shot))
 
     # --- read ---
@@ -236,7 +245,8 @@ class TableEntries:
         return self._tables[table.name].get(match, priority)
 
     def read(self, entry: p4runtime_pb2.TableEntry) -> Iterator[p4runtime_pb2.Entity]:
-        refuse_colours(entry.HasField("meter_counter_data"), "table entries")
+        if entry.is_default_action and entry.HasField("time_since_last_hit"):
+            raise invalid("default entries do not time out: time_since_last_hit cannot be asked for")
         if entry.table_id == 0:
             for table in self.schema.tables.values():
                 yield from self._read_table(table, entry)
@@ -246,7 +256,7 @@ class TableEntries:
             raise invalid(f"table {table.name} has no idle time-out")
         if entry.HasField("counter_data") and not table.direct_counter:
             raise invalid(f"table {table.name} has no direct counter")
-        if entry.HasField("meter_config") and not table.direct_meter:
+        if (entry.HasField("meter_config") or entry.HasField("meter_counter_data")) and not table.direct_meter:
             raise invalid(f"table {table.name} has no direct meter")
         yield from self._read_table(table, entry)
 
@@ -279,7 +289,7 @@ class TableEntries:
         entry = entity.table_entry
         entry.table_id = table.id
         entry.is_default_action = True
-        entry.is_const = table.const_default
+        entry.is_const = table.const_default or bool(table.profile)  # an indirect table's is NoAction for ever
         if action is not None:
             entry.action.CopyFrom(self._actions.message(table, action, None))
         extra = self._default_extras.get(table.name, _NO_EXTRA)
@@ -309,6 +319,8 @@ class TableEntries:
             message.counter_data.packet_count, message.counter_data.byte_count = found.counter
         if wanted.HasField("meter_config") and found.meter is not None and found.meter.config is not None:
             message.meter_config.CopyFrom(config_message(found.meter.config))
+        if wanted.HasField("meter_counter_data") and found.meter is not None:
+            fill_colours(message.meter_counter_data, found.meter)
         if wanted.HasField("time_since_last_hit") and table.idle_timeout:
             message.time_since_last_hit.elapsed_ns = max(0, self._clock() - found.last_hit_us) * 1000
 
@@ -319,16 +331,16 @@ class TableEntries:
         return any(extra.idle_timeout_ns for extra in self._extras.values())
 
     def idle(self) -> list[p4runtime_pb2.TableEntry]:
-        """The entries that were not hit for their time-out; their timers start anew (section 16.5)."""
+        """The entries that were not hit for their time-out; their timers start anew (section 16.4)."""
         messages: list[p4runtime_pb2.TableEntry] = []
         now = self._clock()
         for table in self.schema.tables.values():
             if not table.idle_timeout:
                 continue
             for found in self._tables[table.name].entries():
-                if not 0 < found.idle_timeout_us <= now - found.last_hit_us:
+                if not 0 < found.idle_timeout_us <= now - max(found.last_hit_us, found.timer_us):
                     continue
-                found.last_hit_us = now
+                found.timer_us = now
                 message = p4runtime_pb2.TableEntry()
                 self._fill(message, table, found, message)
                 messages.append(message)
@@ -340,11 +352,18 @@ class _Snapshot:
     action: TableAction
     counter: list[int] | None
     meter: MeterConfig | None
+    colours: tuple[CounterValue, CounterValue, CounterValue] | None
     extra: _Extra
 
 
 def _extra(entry: p4runtime_pb2.TableEntry, one_shot: OneShot | None) -> _Extra:
     return _Extra(entry.controller_metadata, entry.metadata, entry.idle_timeout_ns, one_shot)
+
+
+def _meter_config(table: TableSchema, entry: p4runtime_pb2.TableEntry) -> MeterConfig | None:
+    if not entry.HasField("meter_config"):
+        return None
+    return config_of(entry.meter_config, f"the direct meter of table {table.name}", table.meter_type)
 
 
 def _key(table: TableSchema, entry: p4runtime_pb2.TableEntry) -> _Key:
@@ -361,9 +380,9 @@ def _check_options(table: TableSchema, entry: p4runtime_pb2.TableEntry) -> None:
     where = f"table {table.name}"
     if entry.HasField("counter_data") and not table.direct_counter:
         raise invalid(f"{where} has no direct counter")
-    if entry.HasField("meter_config") and not table.direct_meter:
+    if (entry.HasField("meter_config") or entry.HasField("meter_counter_data")) and not table.direct_meter:
         raise invalid(f"{where} has no direct meter")
-    refuse_colours(entry.HasField("meter_counter_data"), where)
+    check_reset(entry.meter_counter_data, where)
     if entry.HasField("time_since_last_hit"):
         raise invalid(f"{where}: time_since_last_hit cannot be written")
     if entry.idle_timeout_ns and not table.idle_timeout:

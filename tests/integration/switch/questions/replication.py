@@ -11,6 +11,10 @@ WITH_METADATA = changed(
     multicast_group(3, (1, 0)),
     lambda e: setattr(e.packet_replication_engine_entry.multicast_group_entry, "metadata", b"x"),
 )
+WITH_BACKUP = multicast_group(3, (1, 0))
+_replica = WITH_BACKUP.packet_replication_engine_entry.multicast_group_entry.replicas[0]
+if "backup_replicas" in _replica.DESCRIPTOR.fields_by_name:  # stubs before 1.5.0 do not know them
+    _replica.backup_replicas.add(port=b"\x02")
 
 REPLICATION = [
     Question("a group with ports that are not there", OK, INSERT, multicast_group(3, (100, 0), (200, 0))),
@@ -155,4 +159,6 @@ REPLICATION = [
     Question(
         "read a session that is not there", ("NOT_FOUND", "Clone session id does not exist"), None, clone_session(9)
     ),
+    Question("a replica with a backup", OK, INSERT, WITH_BACKUP),
+    Question("what is left of a backup", OK, None, multicast_group(0), before=[(INSERT, WITH_BACKUP)], finds=1),
 ]

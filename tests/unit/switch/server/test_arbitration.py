@@ -157,3 +157,20 @@ def test_who_may_write() -> None:
     with pytest.raises(P4Error) as refused:
         arbitration.check_device(1)
     assert refused.value.code == code_pb2.NOT_FOUND
+
+
+def test_a_role_that_cannot_be() -> None:
+    arbitration = Arbitration(DEVICE, max_roles=2)
+    arbitration.update("a", update(1, role="r" * 256))
+    with pytest.raises(P4Error) as refused:
+        arbitration.update("b", update(1, role="r" * 257))
+    assert refused.value.code == code_pb2.INVALID_ARGUMENT
+    arbitration.update("b", update(1))
+    arbitration.leave("b")
+    with pytest.raises(P4Error) as refused:
+        arbitration.update("c", update(1, role="another"))
+    assert refused.value.code == code_pb2.RESOURCE_EXHAUSTED
+    # Its highest election id is remembered although nobody is left.
+    [(_, response)] = arbitration.update("d", update(0))
+    assert response.arbitration.status.code == code_pb2.NOT_FOUND
+    assert response.arbitration.election_id.low == 1

@@ -177,13 +177,33 @@ def test_digests_that_nobody_acknowledges_are_not_kept_without_end() -> None:
 def test_digests_that_nobody_asked_for_are_not_kept() -> None:
     buffers = DigestBuffers()
     assert buffers.add(1, (1,), 0) is None
-    buffers.configure(1, DigestConfig(max_timeout_ns=10))
+    buffers.begin(1, DigestConfig(max_timeout_ns=10))
     buffers.add(1, (1,), 0)
     assert buffers.deadline() == 10
     assert buffers.due(10) == [(1, DigestList(1, ((1,),)))]
-    buffers.configure(1, None)
+    buffers.end(1)
     assert buffers.configs() == {}
     buffers.acknowledge(1, 1)
+
+
+def test_another_config_keeps_what_waits_and_what_is_not_acknowledged() -> None:
+    buffers = DigestBuffers()
+    buffers.begin(1, DigestConfig(max_timeout_ns=100, max_list_size=10, ack_timeout_ns=1000))
+    for number in range(5):
+        buffers.add(1, (number,), 0)
+    assert buffers.due(100) == [(1, DigestList(1, tuple((number,) for number in range(5))))]
+    for number in range(3, 8):
+        buffers.add(1, (number,), 200)
+    buffers.change(1, DigestConfig(max_timeout_ns=50, max_list_size=2, ack_timeout_ns=1000))
+    assert buffers.due(249) == []
+    # Never more than the largest list, and still without what was sent.
+    assert buffers.due(250) == [(1, DigestList(2, ((5,), (6,)))), (1, DigestList(3, ((7,),)))]
+    ended = buffers.end(1)
+    buffers.begin(1, DigestConfig())
+    assert buffers.add(1, (9,), 260) == DigestList(4, ((9,),))
+    buffers.put_back(1, ended)
+    assert buffers.add(1, (9,), 260) is None
+    assert buffers.add(1, (8,), 260) == DigestList(5, ((9,), (8,)))
 
 
 # --- addresses ---
