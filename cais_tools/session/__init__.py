@@ -10,15 +10,23 @@
 from __future__ import annotations
 
 from cais_tools.session.entities import (
+    ActionProfileGroup,
+    ActionProfileMember,
     CloneSession,
     CounterCell,
     CounterData,
     DigestConfig,
+    GroupMember,
+    MeterCell,
+    MeterConfig,
     MulticastGroup,
+    OneShotAction,
+    RegisterCell,
     Replica,
     TableEntry,
     Update,
     UpdateType,
+    ValueSet,
 )
 from cais_tools.session.errors import BatchFailed, DeviceError, NoPipeline, SwitchRestarted
 from cais_tools.session.pipeline import LoadReport, Pipeline, ProgramInfo, read_pipeline
@@ -30,6 +38,8 @@ from cais_tools.session.values import Lpm, Range, Ternary
 from cais_tools.session.verdicts import Verdict
 
 __all__ = [
+    "ActionProfileGroup",
+    "ActionProfileMember",
     "Applied",
     "AppliedKind",
     "BatchFailed",
@@ -38,13 +48,18 @@ __all__ = [
     "CounterData",
     "DeviceError",
     "DigestConfig",
+    "GroupMember",
     "LoadReport",
     "Lpm",
+    "MeterCell",
+    "MeterConfig",
     "MulticastGroup",
     "NoPipeline",
+    "OneShotAction",
     "Pipeline",
     "ProgramInfo",
     "Range",
+    "RegisterCell",
     "Replica",
     "SessionOptions",
     "SwitchRestarted",
@@ -55,6 +70,7 @@ __all__ = [
     "Tls",
     "Update",
     "UpdateType",
+    "ValueSet",
     "Verdict",
     "connect",
     "load_shipped",

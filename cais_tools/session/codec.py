@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from cais_tools.errors import UsageError
 from cais_tools.p4rt import p4info_pb2, p4runtime_pb2, values
 from cais_tools.p4rt.p4info import P4InfoIndex
+from cais_tools.session import arrays, profiles
+from cais_tools.session.action import decode_action, encode_action
 from cais_tools.session.entities import (
+    ActionProfileGroup,
+    ActionProfileMember,
     CloneSession,
     CounterCell,
     CounterData,
     DigestConfig,
     Entity,
+    MeterCell,
     MulticastGroup,
+    RegisterCell,
     Replica,
     TableEntry,
     Update,
+    ValueSet,
 )
 from cais_tools.session.match import decode_match, encode_match
-from cais_tools.session.values import Value, encode_value
+from cais_tools.session.shapes import encode_plain_entry
 
-__all__ = ["decode_clone_session", "decode_multicast_group", "decode_table_entry", "encode", "encode_update"]
+__all__ = [
+    "decode_clone_session",
+    "decode_digest",
+    "decode_multicast_group",
+    "decode_table_entry",
+    "encode",
+    "encode_update",
+]
 
 _PRIORITY_KINDS = (
     p4info_pb2.MatchField.TERNARY,
@@ -40,7 +54,17 @@ def encode(index: P4InfoIndex, entity: Entity) -> p4runtime_pb2.Entity:
         case TableEntry():
             return p4runtime_pb2.Entity(table_entry=_table_entry(index, entity))
         case CounterCell():
-            return p4runtime_pb2.Entity(counter_entry=_counter_cell(index, entity))
+            return p4runtime_pb2.Entity(counter_entry=arrays.encode_counter_cell(index, entity))
+        case MeterCell():
+            return p4runtime_pb2.Entity(meter_entry=arrays.encode_meter_cell(index, entity))
+        case RegisterCell():
+            return p4runtime_pb2.Entity(register_entry=arrays.encode_register_cell(index, entity))
+        case ValueSet():
+            return p4runtime_pb2.Entity(value_set_entry=arrays.encode_value_set(index, entity))
+        case ActionProfileMember():
+            return p4runtime_pb2.Entity(action_profile_member=profiles.encode_member(index, entity))
+        case ActionProfileGroup():
+            return p4runtime_pb2.Entity(action_profile_group=profiles.encode_group(index, entity))
         case MulticastGroup():
             group = p4runtime_pb2.MulticastGroupEntry(multicast_group_id=entity.group_id)
             group.replicas.extend(_replica(each) for each in sorted(entity.replicas))
@@ -62,15 +86,6 @@ def _replica(replica: Replica) -> p4runtime_pb2.Replica:
     return p4runtime_pb2.Replica(egress_port=replica.port, instance=replica.instance)
 
 
-def _counter_cell(index: P4InfoIndex, cell: CounterCell) -> p4runtime_pb2.CounterEntry:
-    data = p4runtime_pb2.CounterData(packet_count=cell.data.packets, byte_count=cell.data.bytes)
-    return p4runtime_pb2.CounterEntry(
-        counter_id=index.counter(cell.counter).preamble.id,
-        index=p4runtime_pb2.Index(index=cell.index),
-        data=data,
-    )
-
-
 def _digest(index: P4InfoIndex, digest: DigestConfig) -> p4runtime_pb2.DigestEntry:
     config = p4runtime_pb2.DigestEntry.Config(
         max_timeout_ns=digest.max_timeout_ns,
@@ -80,7 +95,16 @@ def _digest(index: P4InfoIndex, digest: DigestConfig) -> p4runtime_pb2.DigestEnt
     return p4runtime_pb2.DigestEntry(digest_id=index.digest(digest.digest).preamble.id, config=config)
 
 
+def decode_digest(index: P4InfoIndex, message: p4runtime_pb2.DigestEntry) -> DigestConfig:
+    config = message.config
+    name = index.digest(message.digest_id).preamble.name
+    return DigestConfig(name, config.max_timeout_ns, config.max_list_size, config.ack_timeout_ns)
+
+
 def _table_entry(index: P4InfoIndex, entry: TableEntry) -> p4runtime_pb2.TableEntry:
+    plain = encode_plain_entry(index, entry)
+    if plain is not None:
+        return plain
     table = index.table(entry.table)
     message = p4runtime_pb2.TableEntry(
         table_id=table.preamble.id, priority=entry.priority, is_default_action=entry.is_default
@@ -91,11 +115,14 @@ def _table_entry(index: P4InfoIndex, entry: TableEntry) -> p4runtime_pb2.TableEn
     if not entry.is_default:
         message.match.extend(_match_fields(index, table, entry))
     if entry.action is not None:
-        message.action.action.CopyFrom(_action(index, table, entry.action, entry.params))
+        action = index.action_of(table, entry.action)
+        message.action.action.CopyFrom(encode_action(index, action, entry.params))
     elif entry.member_id is not None:
         message.action.action_profile_member_id = entry.member_id
     elif entry.group_id is not None:
         message.action.action_profile_group_id = entry.group_id
+    elif entry.one_shot is not None:
+        message.action.action_profile_action_set.CopyFrom(profiles.encode_one_shot(index, table, entry.one_shot))
     return message
 
 
@@ -124,26 +151,6 @@ def _match_fields(index: P4InfoIndex, table: p4info_pb2.Table, entry: TableEntry
     return fields
 
 
-def _action(
-    index: P4InfoIndex, table: p4info_pb2.Table, name: str, params: Mapping[str, Value]
-) -> p4runtime_pb2.Action:
-    action = index.action_of(table, name)
-    message = p4runtime_pb2.Action(action_id=action.preamble.id)
-    given = {index.param(action, key).id: value for key, value in params.items()}
-    for param in action.params:
-        if param.id not in given:
-            wanted = ", ".join(each.name for each in action.params)
-            raise UsageError(f"action {action.preamble.name} needs {param.name}", hint=f"its parameters: {wanted}")
-        value = given[param.id]
-        label = f"{action.preamble.name}.{param.name}"
-        if index.is_string(param.type_name.name):
-            encoded = str(value).encode()
-        else:
-            encoded = encode_value(value, param.bitwidth, label)
-        message.params.append(p4runtime_pb2.Action.Param(param_id=param.id, value=encoded))
-    return message
-
-
 def decode_table_entry(index: P4InfoIndex, message: p4runtime_pb2.TableEntry) -> TableEntry:
     table = index.table(message.table_id)
     keys = {key.id: key for key in table.match_fields}
@@ -151,8 +158,11 @@ def decode_table_entry(index: P4InfoIndex, message: p4runtime_pb2.TableEntry) ->
         keys[each.field_id].name: decode_match(each, is_string=index.is_string(keys[each.field_id].type_name.name))
         for each in message.match
     }
-    action, params = _decode_action(index, message.action)
     kind = message.action.WhichOneof("type")
+    action, params = decode_action(index, message.action.action) if kind == "action" else (None, {})
+    one_shot = None
+    if kind == "action_profile_action_set":
+        one_shot = profiles.decode_one_shot(index, message.action.action_profile_action_set)
     counter = None
     if message.HasField("counter_data"):
         counter = CounterData(message.counter_data.packet_count, message.counter_data.byte_count)
@@ -166,20 +176,8 @@ def decode_table_entry(index: P4InfoIndex, message: p4runtime_pb2.TableEntry) ->
         counter=counter,
         member_id=message.action.action_profile_member_id if kind == "action_profile_member_id" else None,
         group_id=message.action.action_profile_group_id if kind == "action_profile_group_id" else None,
+        one_shot=one_shot,
     )
-
-
-def _decode_action(index: P4InfoIndex, message: p4runtime_pb2.TableAction) -> tuple[str | None, dict[str, Value]]:
-    if message.WhichOneof("type") != "action":
-        return None, {}
-    action = index.action(message.action.action_id)
-    known = {param.id: param for param in action.params}
-    params: dict[str, Value] = {}
-    for each in message.action.params:
-        param = known[each.param_id]
-        is_string = index.is_string(param.type_name.name)
-        params[param.name] = each.value.decode() if is_string else values.decode(each.value)
-    return action.preamble.name, params
 
 
 def decode_multicast_group(message: p4runtime_pb2.MulticastGroupEntry) -> MulticastGroup:

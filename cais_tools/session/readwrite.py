@@ -1,28 +1,35 @@
-"""Writing and reading entities by name: the part of a session that does not care how it is connected."""
+"""Writing entities by name: the part of a session that does not care how it is connected. Reading is in `reads`."""
 
 from __future__ import annotations
 
 import abc
+import contextlib
 import enum
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cais_tools.errors import CaisError
 from cais_tools.p4rt import p4runtime_pb2
-from cais_tools.p4rt.p4info import P4InfoIndex
 from cais_tools.session import codec
-from cais_tools.session.data import Data, decode_data
 from cais_tools.session.entities import (
+    ActionProfileGroup,
+    ActionProfileMember,
     CloneSession,
     CounterCell,
     CounterData,
+    DigestConfig,
     Entity,
+    MeterCell,
     MulticastGroup,
+    RegisterCell,
     TableEntry,
     Update,
     UpdateType,
+    ValueSet,
 )
-from cais_tools.session.errors import BatchFailed, DeviceError
-from cais_tools.session.rpc import Rpc
+from cais_tools.session.errors import BatchFailed
+from cais_tools.session.reads import Reads
 from cais_tools.session.verdicts import Verdict
 
 __all__ = ["Applied", "AppliedKind", "ReadWrite"]
@@ -45,20 +52,9 @@ class Applied:
     kind: AppliedKind
 
 
-class ReadWrite(abc.ABC):
-    _rpc: Rpc
-
-    @property
-    @abc.abstractmethod
-    def index(self) -> P4InfoIndex: ...
-
+class ReadWrite(Reads):
     @abc.abstractmethod
     def _require_primary(self, doing: str) -> p4runtime_pb2.Uint128: ...
-
-    @abc.abstractmethod
-    def _require_unchanged(self) -> None: ...
-
-    # -- writing
 
     def try_write(self, updates: Sequence[Update]) -> list[Verdict]:
         """Write all updates, whatever fails of them; one verdict for each, in order.
@@ -68,17 +64,34 @@ class ReadWrite(abc.ABC):
         """
         return list(self.write_each(updates))
 
-    def write_each(self, updates: Sequence[Update]) -> Iterator[Verdict]:
+    def write_each(
+        self, updates: Sequence[Update], *, at_once: int = 1, stop: Callable[[], bool] | None = None
+    ) -> Iterator[Verdict]:
         """As `try_write`, but each verdict comes as soon as it is known: what it raises in a later batch takes
         nothing away from what is known about the earlier ones.
+
+        With `at_once` that many batches are under way together, for updates that may happen in any order. Where `stop`
+        says so, no further batch is sent; the verdicts on those under way still come.
         """
         election_id = self._require_primary("write")
-        messages = [codec.encode_update(self.index, update) for update in updates]
-        texts = [str(update) for update in updates]
-        for start in range(0, len(updates), _BATCH):
-            some = slice(start, start + _BATCH)
-            for each in self._rpc.write(messages[some], texts[some], election_id):
-                yield replace(each, index=start + each.index)
+        under_way: deque[tuple[int, Callable[[], list[Verdict]]]] = deque()
+        try:
+            for start in range(0, len(updates), _BATCH):
+                if stop is not None and stop():
+                    break
+                some = updates[start : start + _BATCH]
+                messages = [codec.encode_update(self.index, update) for update in some]
+                under_way.append(
+                    (start, self._rpc.start_write(messages, [str(update) for update in some], election_id))
+                )
+                if len(under_way) == at_once:
+                    yield from _placed(*under_way.popleft())
+            while under_way:
+                yield from _placed(*under_way.popleft())
+        finally:
+            for _, finish in under_way:  # nothing may go on behind the back of whoever cleans up after an error
+                with contextlib.suppress(CaisError):
+                    finish()
 
     def write(self, updates: Sequence[Update]) -> None:
         """Write all updates. Raises BatchFailed, with every update's verdict, when some failed."""
@@ -95,10 +108,13 @@ class ReadWrite(abc.ABC):
     def delete(self, *entities: Entity) -> None:
         self.write([Update(UpdateType.DELETE, entity) for entity in entities])
 
+    def clear_counter(self, name: str, cells: Iterable[int]) -> None:
+        self.modify(*(CounterCell(name, cell, CounterData()) for cell in cells))
+
     def apply(self, entities: Sequence[Entity]) -> list[Applied]:
         """Make the switch have these entities: insert what is missing, modify what differs, leave what is equal.
 
-        Default entries and counter cells are always modified. Raises BatchFailed.
+        Default entries, cells and value sets are always modified. Raises BatchFailed.
         """
         verdicts = self.try_write([_first_update(entity) for entity in entities])
         applied: list[Applied] = []
@@ -124,123 +140,45 @@ class ReadWrite(abc.ABC):
         return Applied(entity, AppliedKind.MODIFIED)
 
     def _holds(self, entity: Entity) -> bool:
+        match entity:
+            case TableEntry():
+                wanted = codec.encode(self.index, entity)
+                key = p4runtime_pb2.Entity()
+                key.CopyFrom(wanted)
+                key.table_entry.ClearField("action")
+                present = self._read([key], f"read {entity}")
+                return any(each.table_entry.action == wanted.table_entry.action for each in present)
+            case MulticastGroup():
+                return entity in self.read_multicast_groups(entity.group_id)
+            case CloneSession():
+                return entity in self.read_clone_sessions(entity.session_id)
+            case ActionProfileMember() | ActionProfileGroup():
+                return self._holds_of_profile(entity)
+            case DigestConfig():
+                return any(
+                    codec.encode(self.index, each) == codec.encode(self.index, entity)
+                    for each in self.read_digests(entity.digest)
+                )
+            case _:
+                return False
+
+    def _holds_of_profile(self, entity: ActionProfileMember | ActionProfileGroup) -> bool:
+        # As messages: names in the entity may be short, values text.
         wanted = codec.encode(self.index, entity)
-        if isinstance(entity, TableEntry):
-            key = p4runtime_pb2.Entity()
-            key.CopyFrom(wanted)
-            key.table_entry.ClearField("action")
-            present = self._read([key], f"read {entity}")
-            return any(each.table_entry.action == wanted.table_entry.action for each in present)
-        if isinstance(entity, MulticastGroup):
-            return entity in self.read_multicast_groups(entity.group_id)
-        if isinstance(entity, CloneSession):
-            return entity in self.read_clone_sessions(entity.session_id)
-        return False
+        present: Sequence[Entity]
+        if isinstance(entity, ActionProfileMember):
+            present = self.read_action_profile_members(entity.profile, entity.member_id)
+        else:
+            present = self.read_action_profile_groups(entity.profile, entity.group_id)
+        return any(codec.encode(self.index, each) == wanted for each in present)
 
-    # -- reading
 
-    def _read(self, entities: Sequence[p4runtime_pb2.Entity], doing: str) -> list[p4runtime_pb2.Entity]:
-        self._require_unchanged()
-        return self._rpc.read(entities, doing)
-
-    def read_tables(self, names: Iterable[str], *, counters: Collection[str] = ()) -> list[TableEntry]:
-        """All entries (not the default ones) of these tables in one read; those in `counters` with their direct
-        counter's value.
-        """
-        index = self.index
-        with_counters = {index.table(name).preamble.id for name in counters}
-        wanted: list[p4runtime_pb2.Entity] = []
-        for name in names:
-            table_id = index.table(name).preamble.id
-            entity = p4runtime_pb2.Entity(table_entry=p4runtime_pb2.TableEntry(table_id=table_id))
-            if table_id in with_counters:
-                entity.table_entry.counter_data.SetInParent()
-            wanted.append(entity)
-        entities = self._read(wanted, "read its tables")
-        entries = (codec.decode_table_entry(index, each.table_entry) for each in entities)
-        return [entry for entry in entries if not entry.is_default]
-
-    def read_table(self, name: str, *, counters: bool = False) -> list[TableEntry]:
-        """All entries of one table; with `counters`, each with its direct counter's value."""
-        return self.read_tables([name], counters=[name] if counters else [])
-
-    def read_default(self, name: str) -> TableEntry | None:
-        """The default entry of a table; None where it has no default action."""
-        index = self.index
-        entry = p4runtime_pb2.TableEntry(table_id=index.table(name).preamble.id, is_default_action=True)
-        entities = self._read([p4runtime_pb2.Entity(table_entry=entry)], f"read the default entry of {name}")
-        return codec.decode_table_entry(index, entities[0].table_entry) if entities else None
-
-    def read_counter(self, name: str) -> dict[int, CounterData]:
-        """All cells of an indirect counter by index."""
-        counter_id = self.index.counter(name).preamble.id
-        entry = p4runtime_pb2.CounterEntry(counter_id=counter_id)
-        entities = self._read([p4runtime_pb2.Entity(counter_entry=entry)], f"read the counter {name}")
-        return {each.counter_entry.index.index: _counter_data(each.counter_entry.data) for each in entities}
-
-    def read_counters(self, cells: Mapping[str, Iterable[int]]) -> dict[str, dict[int, CounterData]]:
-        """Some cells of some counters, by counter (as named in `cells`) and index, in one read."""
-        names = {self.index.counter(name).preamble.id: name for name in cells}
-        wanted = [
-            p4runtime_pb2.Entity(
-                counter_entry=p4runtime_pb2.CounterEntry(counter_id=counter_id, index=p4runtime_pb2.Index(index=cell))
-            )
-            for counter_id, name in names.items()
-            for cell in cells[name]
-        ]
-        found: dict[str, dict[int, CounterData]] = {name: {} for name in cells}
-        if wanted:
-            for each in self._read(wanted, "read its counters"):
-                entry = each.counter_entry
-                found[names[entry.counter_id]][entry.index.index] = _counter_data(entry.data)
-        return found
-
-    def read_register(self, name: str, cells: Iterable[int] | None = None) -> dict[int, Data]:
-        """Cells of a register by index: those asked for, or all. Raises DeviceError where the switch cannot tell."""
-        register_id = self.index.register(name).preamble.id
-        wanted = [
-            p4runtime_pb2.RegisterEntry(register_id=register_id, index=p4runtime_pb2.Index(index=cell))
-            for cell in cells or ()
-        ]
-        if cells is None:
-            wanted = [p4runtime_pb2.RegisterEntry(register_id=register_id)]
-        try:
-            entities = self._read([p4runtime_pb2.Entity(register_entry=each) for each in wanted], f"read {name}")
-        except DeviceError as error:
-            if error.code == "UNIMPLEMENTED":
-                error.hint = "this switch shows no registers over P4Runtime (bmv2 does not); the embedded switch does"
-            raise
-        return {each.register_entry.index.index: decode_data(each.register_entry.data) for each in entities}
-
-    def clear_counter(self, name: str, cells: Iterable[int]) -> None:
-        self.modify(*(CounterCell(name, cell, CounterData()) for cell in cells))
-
-    def read_multicast_groups(self, group_id: int = 0) -> list[MulticastGroup]:
-        """One multicast group, or all (0); empty where there is none."""
-        entry = p4runtime_pb2.MulticastGroupEntry(multicast_group_id=group_id)
-        engine = p4runtime_pb2.PacketReplicationEngineEntry(multicast_group_entry=entry)
-        entities = self._read(
-            [p4runtime_pb2.Entity(packet_replication_engine_entry=engine)], "read its multicast groups"
-        )
-        return [
-            codec.decode_multicast_group(each.packet_replication_engine_entry.multicast_group_entry)
-            for each in entities
-        ]
-
-    def read_clone_sessions(self, session_id: int = 0) -> list[CloneSession]:
-        """One clone session, or all (0); empty where there is none."""
-        entry = p4runtime_pb2.CloneSessionEntry(session_id=session_id)
-        engine = p4runtime_pb2.PacketReplicationEngineEntry(clone_session_entry=entry)
-        entities = self._read([p4runtime_pb2.Entity(packet_replication_engine_entry=engine)], "read its clone sessions")
-        return [
-            codec.decode_clone_session(each.packet_replication_engine_entry.clone_session_entry) for each in entities
-        ]
+def _placed(start: int, finish: Callable[[], list[Verdict]]) -> list[Verdict]:
+    """The verdicts of a batch with their places among all updates."""
+    return [replace(each, index=start + each.index) if start else each for each in finish()]
 
 
 def _first_update(entity: Entity) -> Update:
-    only_modify = isinstance(entity, CounterCell) or (isinstance(entity, TableEntry) and entity.is_default)
+    always_there = CounterCell | MeterCell | RegisterCell | ValueSet
+    only_modify = isinstance(entity, always_there) or (isinstance(entity, TableEntry) and entity.is_default)
     return Update(UpdateType.MODIFY if only_modify else UpdateType.INSERT, entity)
-
-
-def _counter_data(message: p4runtime_pb2.CounterData) -> CounterData:
-    return CounterData(message.packet_count, message.byte_count)

@@ -97,20 +97,24 @@ class Rpc:
         deadline = 6 * self.timeout
         self._do(doing, lambda: self._stub.SetForwardingPipelineConfig(request, timeout=deadline))
 
-    def write(
+    def start_write(
         self,
         updates: Sequence[p4runtime_pb2.Update],
         texts: Sequence[str],
         election_id: p4runtime_pb2.Uint128,
-    ) -> list[Verdict]:
-        """One Write with CONTINUE_ON_ERROR, the only atomicity that every target has. Raises only when the
-        switch refused the Write as a whole.
+    ) -> Callable[[], list[Verdict]]:
+        """Send a Write with CONTINUE_ON_ERROR, the only atomicity that every target has. What is returned waits for the
+        verdicts, and raises only when the switch refused the Write as a whole.
         """
         request = p4runtime_pb2.WriteRequest(
             device_id=self.device_id, role=self.role, election_id=election_id, updates=updates
         )
+        call = self._stub.Write.future(request, timeout=self.timeout)
+        return lambda: self._finish_write(call, texts)
+
+    def _finish_write(self, call: grpc.Future[p4runtime_pb2.WriteResponse], texts: Sequence[str]) -> list[Verdict]:
         try:
-            self._stub.Write(request, timeout=self.timeout)
+            call.result()
         except grpc.RpcError as error:
             errors = update_errors(decode_status(error.trailing_metadata()))
             code = error.code().name

@@ -53,6 +53,11 @@ def test_the_fallback_ratio() -> None:
     assert Snapshot(0, 4096, 0).sram_usage == 0
 
 
+def test_what_operators_ask_of_a_group() -> None:
+    group = _group(duplicate=1, answered=2, no_member=3, no_rule=4, diverged=5, unknown_op=6, stale=7)
+    assert (group.duplicates, group.replayed, group.rejected, group.bad) == (1, 2, 12, 6)
+
+
 BEFORE = Snapshot(
     10.0,
     4096,
@@ -82,6 +87,9 @@ def test_rates() -> None:
     assert rates.group_operations_per_s == {0: 20, 1: 3}
     assert (rates.ports[1].packets_in, rates.ports[1].bytes_out) == (200, 200)
     assert rates.ports[2].bytes_in == 20
+    assert rates.groups[0].packets["no_rule"] == 20
+    assert rates.contributions == 186
+    assert (rates.delays[1].total, rates.delays[2].total) == (40, 0)
 
 
 def test_counters_that_started_anew_give_no_negative_rates() -> None:
