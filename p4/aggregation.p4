@@ -64,7 +64,7 @@ control Aggregation(inout headers_t hdr, inout metadata_t meta, inout standard_m
         actions = { aggregate; @defaultonly NoAction; }
         const default_action = NoAction();
         counters = rule_hits;
-        size = 4096;
+        size = 16384;
     }
 
     action send_result() {
@@ -95,7 +95,7 @@ control Aggregation(inout headers_t hdr, inout metadata_t meta, inout standard_m
             meta.outcome = Outcome.NO_RULE;
         } else {
             slot.index = group.slot_base + (hdr.cais.seq_num & group.slot_mask);
-            claim.apply(hdr.cais, group.epoch, slot);
+            claim.apply(hdr.cais, group.epoch, standard_metadata.ingress_global_timestamp, slot);
             if (slot.age == Age.OLDER) {
                 meta.outcome = Outcome.STALE;
             } else if (slot.diverged) {

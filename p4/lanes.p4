@@ -6,7 +6,7 @@
 #define LANES 64
 #endif
 
-// Slots of all groups together. Each takes LANES * 4 bytes for its lanes and 25 for what it knows about them.
+// Slots of all groups together. Each takes LANES * 4 bytes for its lanes and 31 for what it knows about them.
 #ifndef SLOTS
 #define SLOTS 4096
 #endif

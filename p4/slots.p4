@@ -19,20 +19,27 @@ struct slot_t {
 
 // Take the slot over for a newer sequence number or another epoch, or find out how the packet relates to what is there.
 // A slot that nobody has used holds epoch 0, which is no group's.
-control Claim(in cais_t cais, in bit<32> epoch, inout slot_t slot) {
+//
+// How long a slot has been open is `latest` less its slot_opened: the control plane has no clock of the switch, but who
+// waits for a slot asks again and again, and each packet moves `latest` on.
+control Claim(in cais_t cais, in bit<32> epoch, in bit<48> now, inout slot_t slot) {
     register<bit<64>>(SLOTS) slot_state;  // epoch ++ seq_num
     register<bit<40>>(SLOTS) slot_aggregate;  // op_type ++ layer_id ++ chunk_id
+    register<bit<48>>(SLOTS) slot_opened;  // when the first contribution came
+    register<bit<48>>(1) latest;  // when the last packet for any slot came
     bit<64> held;
     bit<40> aggregate;
 
     action read_state() {
         slot_state.read(held, slot.index);
+        latest.write(0, now);
     }
 
     action take_over() {
         slot.age = Age.NEWER;
         slot_state.write(slot.index, epoch ++ cais.seq_num);
         slot_aggregate.write(slot.index, cais.op_type ++ cais.layer_id ++ cais.chunk_id);
+        slot_opened.write(slot.index, now);
     }
 
     action compare_aggregate() {

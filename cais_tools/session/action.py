@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from cais_tools.errors import UsageError
 from cais_tools.p4rt import p4info_pb2, p4runtime_pb2, values
 from cais_tools.p4rt.p4info import P4InfoIndex
+from cais_tools.session.shapes import params_of
 from cais_tools.session.values import Value, encode_value
 
 __all__ = ["decode_action", "encode_action"]
@@ -32,11 +33,9 @@ def encode_action(index: P4InfoIndex, action: p4info_pb2.Action, params: Mapping
 
 def decode_action(index: P4InfoIndex, message: p4runtime_pb2.Action) -> tuple[str, dict[str, Value]]:
     """The action's full name, and its arguments by parameter."""
-    action = index.action(message.action_id)
-    known = {param.id: param for param in action.params}
+    action, known = params_of(index, message.action_id)
     params: dict[str, Value] = {}
     for each in message.params:
-        param = known[each.param_id]
-        is_string = index.is_string(param.type_name.name)
-        params[param.name] = each.value.decode() if is_string else values.decode(each.value)
-    return action.preamble.name, params
+        name, is_string = known[each.param_id]
+        params[name] = each.value.decode() if is_string else values.decode(each.value)
+    return action, params

@@ -23,10 +23,12 @@ from cais_tools.session.entities import (
     Replica,
     TableEntry,
     Update,
+    UpdateType,
     ValueSet,
 )
 from cais_tools.session.match import decode_match, encode_match
-from cais_tools.session.shapes import encode_plain_entry
+from cais_tools.session.shapes import encode_plain_entry, keys_of
+from cais_tools.session.values import MatchValue
 
 __all__ = [
     "decode_clone_session",
@@ -37,6 +39,11 @@ __all__ = [
     "encode_update",
 ]
 
+_UPDATE_TYPES: dict[UpdateType, p4runtime_pb2.Update.Type] = {
+    UpdateType.INSERT: p4runtime_pb2.Update.INSERT,
+    UpdateType.MODIFY: p4runtime_pb2.Update.MODIFY,
+    UpdateType.DELETE: p4runtime_pb2.Update.DELETE,
+}
 _PRIORITY_KINDS = (
     p4info_pb2.MatchField.TERNARY,
     p4info_pb2.MatchField.RANGE,
@@ -45,7 +52,7 @@ _PRIORITY_KINDS = (
 
 
 def encode_update(index: P4InfoIndex, update: Update) -> p4runtime_pb2.Update:
-    return p4runtime_pb2.Update(type=update.type.name, entity=encode(index, update.entity))
+    return p4runtime_pb2.Update(type=_UPDATE_TYPES[update.type], entity=encode(index, update.entity))
 
 
 def encode(index: P4InfoIndex, entity: Entity) -> p4runtime_pb2.Entity:
@@ -152,12 +159,11 @@ def _match_fields(index: P4InfoIndex, table: p4info_pb2.Table, entry: TableEntry
 
 
 def decode_table_entry(index: P4InfoIndex, message: p4runtime_pb2.TableEntry) -> TableEntry:
-    table = index.table(message.table_id)
-    keys = {key.id: key for key in table.match_fields}
-    match = {
-        keys[each.field_id].name: decode_match(each, is_string=index.is_string(keys[each.field_id].type_name.name))
-        for each in message.match
-    }
+    table, keys = keys_of(index, message.table_id)
+    match: dict[str, MatchValue] = {}
+    for each in message.match:
+        name, is_string = keys[each.field_id]
+        match[name] = decode_match(each, is_string=is_string)
     kind = message.action.WhichOneof("type")
     action, params = decode_action(index, message.action.action) if kind == "action" else (None, {})
     one_shot = None
@@ -167,7 +173,7 @@ def decode_table_entry(index: P4InfoIndex, message: p4runtime_pb2.TableEntry) ->
     if message.HasField("counter_data"):
         counter = CounterData(message.counter_data.packet_count, message.counter_data.byte_count)
     return TableEntry(
-        table=table.preamble.name,
+        table=table,
         match=match,
         action=action,
         params=params,

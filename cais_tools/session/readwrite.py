@@ -7,7 +7,7 @@ import contextlib
 import enum
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cais_tools.errors import CaisError
 from cais_tools.p4rt import p4runtime_pb2
@@ -35,7 +35,10 @@ from cais_tools.session.verdicts import Verdict
 __all__ = ["Applied", "AppliedKind", "ReadWrite"]
 
 # Updates in one Write: few enough that every one's error fits into the trailer of any server.
-_BATCH = 256
+_BATCH_SIZE = 256
+
+_Batch = tuple[int, Sequence[Update], list[p4runtime_pb2.Update]]
+"""The place of its first update among all, the updates, and their messages."""
 
 
 class AppliedKind(enum.Enum):
@@ -74,24 +77,29 @@ class ReadWrite(Reads):
         says so, no further batch is sent; the verdicts on those under way still come.
         """
         election_id = self._require_primary("write")
-        under_way: deque[tuple[int, Callable[[], list[Verdict]]]] = deque()
+        under_way: deque[Callable[[], list[Verdict]]] = deque()
+        batches: Iterable[_Batch] = self._batches(updates)
+        if at_once == 1:
+            batches = list(batches)  # an update that makes no sense is found before anything is sent
         try:
-            for start in range(0, len(updates), _BATCH):
+            for start, some, messages in batches:
                 if stop is not None and stop():
                     break
-                some = updates[start : start + _BATCH]
-                messages = [codec.encode_update(self.index, update) for update in some]
-                under_way.append(
-                    (start, self._rpc.start_write(messages, [str(update) for update in some], election_id))
-                )
+                under_way.append(self._rpc.start_write(messages, some, election_id, start))
                 if len(under_way) == at_once:
-                    yield from _placed(*under_way.popleft())
+                    yield from under_way.popleft()()
             while under_way:
-                yield from _placed(*under_way.popleft())
+                yield from under_way.popleft()()
         finally:
-            for _, finish in under_way:  # nothing may go on behind the back of whoever cleans up after an error
+            for finish in under_way:  # nothing may go on behind the back of whoever cleans up after an error
                 with contextlib.suppress(CaisError):
                     finish()
+
+    def _batches(self, updates: Sequence[Update]) -> Iterator[_Batch]:
+        index = self.index
+        for start in range(0, len(updates), _BATCH_SIZE):
+            some = updates[start : start + _BATCH_SIZE]
+            yield start, some, [codec.encode_update(index, update) for update in some]
 
     def write(self, updates: Sequence[Update]) -> None:
         """Write all updates. Raises BatchFailed, with every update's verdict, when some failed."""
@@ -171,11 +179,6 @@ class ReadWrite(Reads):
         else:
             present = self.read_action_profile_groups(entity.profile, entity.group_id)
         return any(codec.encode(self.index, each) == wanted for each in present)
-
-
-def _placed(start: int, finish: Callable[[], list[Verdict]]) -> list[Verdict]:
-    """The verdicts of a batch with their places among all updates."""
-    return [replace(each, index=start + each.index) if start else each for each in finish()]
 
 
 def _first_update(entity: Entity) -> Update:

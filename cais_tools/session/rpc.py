@@ -100,28 +100,33 @@ class Rpc:
     def start_write(
         self,
         updates: Sequence[p4runtime_pb2.Update],
-        texts: Sequence[str],
+        subjects: Sequence[object],
         election_id: p4runtime_pb2.Uint128,
+        first: int = 0,
     ) -> Callable[[], list[Verdict]]:
         """Send a Write with CONTINUE_ON_ERROR, the only atomicity that every target has. What is returned waits for the
-        verdicts, and raises only when the switch refused the Write as a whole.
+        verdicts on `subjects`, which are numbered from `first` on, and raises only when the switch refused the Write as
+        a whole.
         """
         request = p4runtime_pb2.WriteRequest(
             device_id=self.device_id, role=self.role, election_id=election_id, updates=updates
         )
         call = self._stub.Write.future(request, timeout=self.timeout)
-        return lambda: self._finish_write(call, texts)
+        return lambda: self._finish_write(call, subjects, first)
 
-    def _finish_write(self, call: grpc.Future[p4runtime_pb2.WriteResponse], texts: Sequence[str]) -> list[Verdict]:
+    def _finish_write(
+        self, call: grpc.Future[p4runtime_pb2.WriteResponse], subjects: Sequence[object], first: int
+    ) -> list[Verdict]:
         try:
             call.result()
         except grpc.RpcError as error:
             errors = update_errors(decode_status(error.trailing_metadata()))
             code = error.code().name
             if not errors and (code in _WHOLE_WRITE or code == "FAILED_PRECONDITION"):
-                raise self.explain(error, texts[0] if len(texts) == 1 else f"write {len(texts)} updates") from None
-            return verdicts_of(texts, errors, code, " ".join((error.details() or "").split()))
-        return [Verdict(place, text) for place, text in enumerate(texts)]
+                doing = str(subjects[0]) if len(subjects) == 1 else f"write {len(subjects)} updates"
+                raise self.explain(error, doing) from None
+            return verdicts_of(subjects, errors, code, " ".join((error.details() or "").split()), first)
+        return [Verdict(place, subject) for place, subject in enumerate(subjects, first)]
 
     def read(self, entities: Sequence[p4runtime_pb2.Entity], doing: str) -> list[p4runtime_pb2.Entity]:
         """All that matches, however many responses it comes in. When one entity is asked for that is not there, that

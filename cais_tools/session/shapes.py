@@ -1,12 +1,13 @@
-"""What is the same for all entries of a table is looked up once: ten thousand entries are encoded in a second, not three.
+"""What is the same for all entries of a table is looked up once, and equal keys and actions are encoded once.
 
-Only for the plain case, integers in exact and range keys; everything else, and whatever is wrong, is left to `codec`,
-which says what.
+Encoding is only for the plain case, integers in exact and range keys; everything else, and whatever is wrong, is left
+to `codec`, which says what.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -15,10 +16,12 @@ from cais_tools.p4rt.p4info import P4InfoIndex
 from cais_tools.session.entities import TableEntry
 from cais_tools.session.values import Range
 
-__all__ = ["encode_plain_entry"]
+__all__ = ["encode_plain_entry", "keys_of", "params_of"]
 
 _FieldMatch: Final = p4runtime_pb2.FieldMatch
 _Param: Final = p4runtime_pb2.Action.Param
+
+_REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +70,42 @@ def encode_plain_entry(index: P4InfoIndex, entry: TableEntry) -> p4runtime_pb2.T
             if type(low) is not int or type(high) is not int or not 0 <= low <= high < key.beyond:
                 return None
             if low or high + 1 < key.beyond:
-                span = _FieldMatch.Range(low=_bytes(low), high=_bytes(high))
-                fields.append(_FieldMatch(field_id=key.field_id, range=span))
+                fields.append(_range(key.field_id, low, high))
         else:
             if type(value) is not int or not 0 <= value < key.beyond:
                 return None
-            fields.append(_FieldMatch(field_id=key.field_id, exact=_FieldMatch.Exact(value=_bytes(value))))
-    params: list[p4runtime_pb2.Action.Param] = []
+            fields.append(_exact(key.field_id, value))
+    params: list[tuple[int, int]] = []
     for name, param_id, beyond in shape.params:
         value = entry.params[name]
         if type(value) is not int or not 0 <= value < beyond:
             return None
-        params.append(_Param(param_id=param_id, value=_bytes(value)))
-    action = p4runtime_pb2.Action(action_id=shape.action_id, params=params)
+        params.append((param_id, value))
     return p4runtime_pb2.TableEntry(
         table_id=shape.table_id,
         match=fields,
-        action=p4runtime_pb2.TableAction(action=action),
+        action=_action(shape.action_id, tuple(params)),
         priority=entry.priority,
     )
+
+
+# What these return is copied into messages, never changed.
+
+
+@lru_cache(_REMEMBERED)
+def _exact(field_id: int, value: int) -> p4runtime_pb2.FieldMatch:
+    return _FieldMatch(field_id=field_id, exact=_FieldMatch.Exact(value=_bytes(value)))
+
+
+@lru_cache(_REMEMBERED)
+def _range(field_id: int, low: int, high: int) -> p4runtime_pb2.FieldMatch:
+    return _FieldMatch(field_id=field_id, range=_FieldMatch.Range(low=_bytes(low), high=_bytes(high)))
+
+
+@lru_cache(_REMEMBERED)
+def _action(action_id: int, params: tuple[tuple[int, int], ...]) -> p4runtime_pb2.TableAction:
+    some = [_Param(param_id=param_id, value=_bytes(value)) for param_id, value in params]
+    return p4runtime_pb2.TableAction(action=p4runtime_pb2.Action(action_id=action_id, params=some))
 
 
 def _bytes(value: int) -> bytes:
@@ -111,3 +131,29 @@ def _shape(index: P4InfoIndex, entry: TableEntry) -> _Shape | None:
             return None
         params.append((given[param.id], param.id, 1 << param.bitwidth))
     return _Shape(table.preamble.id, tuple(keys), any(key.is_range for key in keys), action.preamble.id, tuple(params))
+
+
+Names = dict[int, tuple[str, bool]]
+"""Of keys or parameters by id, and whether their values are SDN strings."""
+_keys: WeakKeyDictionary[P4InfoIndex, dict[int, tuple[str, Names]]] = WeakKeyDictionary()
+_params: WeakKeyDictionary[P4InfoIndex, dict[int, tuple[str, Names]]] = WeakKeyDictionary()
+
+
+def keys_of(index: P4InfoIndex, table_id: int) -> tuple[str, Names]:
+    """The full name of a table and those of its keys. Raises UnknownName."""
+    known = _keys.setdefault(index, {})
+    if table_id not in known:
+        table = index.table(table_id)
+        names = {key.id: (key.name, index.is_string(key.type_name.name)) for key in table.match_fields}
+        known[table_id] = table.preamble.name, names
+    return known[table_id]
+
+
+def params_of(index: P4InfoIndex, action_id: int) -> tuple[str, Names]:
+    """The full name of an action and those of its parameters. Raises UnknownName."""
+    known = _params.setdefault(index, {})
+    if action_id not in known:
+        action = index.action(action_id)
+        names = {each.id: (each.name, index.is_string(each.type_name.name)) for each in action.params}
+        known[action_id] = action.preamble.name, names
+    return known[action_id]

@@ -15,12 +15,12 @@ __all__ = ["Verdict", "verdicts_of"]
 class Verdict:
     """What became of one update.
 
-    `index` is its place in the batch, `update` its text, `code` a canonical name. `certain` is False where the
-    switch reported a failure of the whole batch without saying which update it was.
+    `index` is its place in the batch, `update` the update or its text, `code` a canonical name. `certain` is False
+    where the switch reported a failure of the whole batch without saying which update it was.
     """
 
     index: int
-    update: str
+    update: object
     code: str = "OK"
     message: str = ""
     certain: bool = True
@@ -47,17 +47,18 @@ class Verdict:
 
 
 def verdicts_of(
-    updates: Sequence[str], errors: Sequence[p4runtime_pb2.Error], code: str, message: str
+    updates: Sequence[object], errors: Sequence[p4runtime_pb2.Error], code: str, message: str, first: int = 0
 ) -> list[Verdict]:
-    """Verdicts on `updates` from a failed Write: the per-update `errors`, or, without them, the call's own `code`.
+    """Verdicts on `updates`, numbered from `first` on, from a failed Write: the per-update `errors`, or, without them,
+    the call's own `code`.
 
     A single update's verdict is certain either way. A server that sends some other number of errors than there
     were updates is treated as one that sent none.
     """
     if len(errors) == len(updates):
         return [
-            Verdict(place, text, code_name(error.canonical_code), error.message)
-            for place, (text, error) in enumerate(zip(updates, errors, strict=True))
+            Verdict(first + place, update, code_name(error.canonical_code), error.message)
+            for place, (update, error) in enumerate(zip(updates, errors, strict=True))
         ]
     certain = len(updates) == 1
-    return [Verdict(place, text, code, message, certain) for place, text in enumerate(updates)]
+    return [Verdict(place, update, code, message, certain) for place, update in enumerate(updates, first)]

@@ -82,6 +82,7 @@ def _group_stats(state: State, group_id: int, cells: Cells) -> GroupStats:
         group.slots if group else 0,
         {name: data.packets for name, data in mine.items()},
         {name: data.bytes for name, data in mine.items()},
+        group.members if group else (),
     )
 
 

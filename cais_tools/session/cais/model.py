@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from cais_tools.errors import UsageError
 from cais_tools.wire.header import Op
 
-__all__ = ["Group", "Member", "OutputSet", "Rule", "RuleSpec", "Span", "State", "op_label"]
+__all__ = ["Group", "Member", "OutputSet", "Rule", "RuleSpec", "Span", "State", "default_priority", "op_label"]
 
 _SPAN_BITS = 16
 _SPAN_TOP = (1 << _SPAN_BITS) - 1
@@ -28,6 +28,9 @@ class Span:
             raise UsageError(f"{self.low}-{self.high} is not between 0 and {_SPAN_TOP}")
         if self.low > self.high:
             raise UsageError(f"the range {self.low}-{self.high} is empty", hint="write the smaller number first")
+
+    def __hash__(self) -> int:
+        return self.low << _SPAN_BITS | self.high
 
     @classmethod
     def parse(cls, text: str) -> Span:
@@ -133,6 +136,11 @@ class Rule:
         return f"rule for group {self.group_id}, {op_label(self.op)}, layer {self.layer}, chunk {self.chunk}"
 
 
+def default_priority(layer: Span, chunk: Span) -> int:
+    """Exact before range before any; the narrower range first; at a tie the chunk decides."""
+    return 1 + 17 * (layer.specificity + chunk.specificity) + chunk.specificity
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSpec:
     """A rule as somebody wants it.
@@ -161,10 +169,7 @@ class RuleSpec:
 
     @property
     def effective_priority(self) -> int:
-        """Exact before range before any; the narrower range first; at a tie the chunk decides."""
-        if self.priority is not None:
-            return self.priority
-        return 1 + 17 * (self.layer.specificity + self.chunk.specificity) + self.chunk.specificity
+        return default_priority(self.layer, self.chunk) if self.priority is None else self.priority
 
     def __str__(self) -> str:
         return f"rule for group {self.group_id}, {op_label(self.op)}, layer {self.layer}, chunk {self.chunk}"

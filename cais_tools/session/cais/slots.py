@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from cais_tools.errors import Refused, UsageError
 
-__all__ = ["DEFAULT_SLOTS", "allocate_slots"]
+__all__ = ["DEFAULT_SLOTS", "allocate_slots", "place_groups"]
 
 DEFAULT_SLOTS = 256
 """A window of 128 packets, half of the slots, for every rank."""
@@ -34,3 +34,23 @@ def allocate_slots(pool: int, taken: Iterable[tuple[int, int]], slots: int) -> i
         f"slots used up: {slots} wanted, {count} of {pool} are taken by {len(used)} groups",
         hint="remove a group, or ask for fewer slots",
     )
+
+
+def place_groups(
+    pool: int, taken: Iterable[tuple[int, int]], slots: Mapping[int, int]
+) -> tuple[dict[int, int], list[int]]:
+    """The first slot of each group of `slots` (group to number), and the groups for which there is no room.
+
+    The largest first: then blocks of powers of two leave no holes.
+    """
+    used = list(taken)
+    bases: dict[int, int] = {}
+    homeless: list[int] = []
+    for group_id in sorted(slots, key=lambda each: (-slots[each], each)):
+        try:
+            bases[group_id] = allocate_slots(pool, used, slots[group_id])
+        except Refused:
+            homeless.append(group_id)
+        else:
+            used.append((bases[group_id], slots[group_id]))
+    return bases, homeless

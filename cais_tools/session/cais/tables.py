@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from cais_tools.session.cais.model import Group, Member, OutputSet, Rule, Span, State
@@ -73,7 +74,7 @@ def decode_state(entries: Iterable[TableEntry], multicast: Iterable[MulticastGro
     rules: list[TableEntry] = []
     for entry in entries:
         key = _short(entry.match)
-        match entry.table.rpartition(".")[2]:
+        match _last(entry.table):
             case "groups":
                 params_of[key["group_id"]] = _short(entry.params)
             case "members":
@@ -97,11 +98,16 @@ def decode_state(entries: Iterable[TableEntry], multicast: Iterable[MulticastGro
 
 
 def _short(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.rpartition(".")[2]: value for name, value in values.items()}
+    return {_last(name): value for name, value in values.items()}
+
+
+@cache
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _is_action(entry: TableEntry, name: str) -> bool:
-    return (entry.action or "").rpartition(".")[2] == name
+    return _last(entry.action or "") == name
 
 
 def _group(group_id: int, params: Mapping[str, Any], members: list[Member]) -> Group:

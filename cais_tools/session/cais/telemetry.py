@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from cais_tools.session.cais.model import Rule
+from cais_tools.session.cais.model import Member, Rule
 from cais_tools.session.entities import CounterData
 
 __all__ = [
@@ -46,6 +46,7 @@ BAD_FRAMES: Final = ("short", "payload_len")
 
 _AGGREGATED: Final = ("opened", "added", "completed", "completed_alone", "reopened")
 _FELL_BACK: Final = ("no_rule", "no_member", "reopened")
+_REJECTED: Final = ("no_member", "no_rule", "diverged")
 
 
 def outcome_cells(group_id: int) -> list[int]:
@@ -107,6 +108,7 @@ class GroupStats:
     slots: int
     packets: Mapping[str, int]
     bytes: Mapping[str, int]
+    members: tuple[Member, ...] = ()
 
     @property
     def slots_in_use(self) -> int:
@@ -134,6 +136,26 @@ class GroupStats:
     def fell_back(self) -> int:
         return sum(self.packets[name] for name in _FELL_BACK)
 
+    @property
+    def duplicates(self) -> int:
+        """Repeated while the sum was incomplete: dropped."""
+        return self.packets["duplicate"]
+
+    @property
+    def replayed(self) -> int:
+        """Repeated when the sum was complete: answered with the stored result."""
+        return self.packets["answered"]
+
+    @property
+    def rejected(self) -> int:
+        """From no member, for no rule, or of ranks that diverged."""
+        return sum(self.packets[name] for name in _REJECTED)
+
+    @property
+    def bad(self) -> int:
+        """Frames with an unknown operation. (Those cut short, or with a wrong payload_len, are no group's.)"""
+        return self.packets["unknown_op"]
+
     def since(self, before: GroupStats | None) -> GroupStats:
         if before is None:
             return self
@@ -142,6 +164,7 @@ class GroupStats:
             self.slots,
             {name: _since(value, before.packets[name]) for name, value in self.packets.items()},
             {name: _since(value, before.bytes[name]) for name, value in self.bytes.items()},
+            self.members,
         )
 
 
@@ -212,7 +235,7 @@ class PortRate:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What happened between two snapshots, per second."""
+    """What happened between two snapshots, per second; `groups` and `delays` (by port) are differences, no rates."""
 
     seconds: float
     operations_per_s: float
@@ -222,6 +245,13 @@ class Rates:
     delay: DelayHistogram
     group_operations_per_s: Mapping[int, float]
     ports: Mapping[int, PortRate]
+    groups: Mapping[int, GroupStats]
+    delays: Mapping[int, DelayHistogram]
+
+    @property
+    def contributions(self) -> int:
+        """All that came for any group, whatever became of it."""
+        return sum(each.contributions for each in self.groups.values())
 
     @classmethod
     def between(cls, before: Snapshot, after: Snapshot) -> Rates:
@@ -234,18 +264,24 @@ class Rates:
             raise ValueError("the second snapshot must be later than the first")
         groups = {key: each.since(before.groups.get(key)) for key, each in after.groups.items()}
         some = list(groups.values())
+        delays = {
+            port: each.delay.since(before.ports[port].delay if port in before.ports else _NO_DELAYS)
+            for port, each in after.ports.items()
+        }
         return cls(
             seconds=seconds,
             operations_per_s=sum(each.operations for each in some) / seconds,
             contributions_per_s=sum(each.aggregated for each in some) / seconds,
             reduced_bytes_per_s=sum(each.aggregated_bytes for each in some) / seconds,
             fallback_ratio=_ratio(sum(each.fell_back for each in some), sum(each.contributions for each in some)),
-            delay=after.delay.since(before.delay),
+            delay=sum(delays.values(), _NO_DELAYS),
             group_operations_per_s={key: each.operations / seconds for key, each in groups.items()},
             ports={
                 port: _port_rate(before.ports.get(port, PortStats(port)), each, seconds)
                 for port, each in after.ports.items()
             },
+            groups=groups,
+            delays=delays,
         )
 
 
