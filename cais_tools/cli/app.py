@@ -8,14 +8,29 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Sequence
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from cais_tools import __version__
-from cais_tools.cli import build, load, rules, smoke, stats, switch, version
+from cais_tools.cli import (
+    build,
+    completion,
+    config,
+    exporter,
+    load,
+    rules,
+    rules_group,
+    smoke,
+    sniff,
+    stats,
+    switch,
+    version,
+)
 from cais_tools.cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, USAGE, Terminated, report
+from cais_tools.cli.groups import GroupedCommand, GroupedCommands
+from cais_tools.cli.options import option
 from cais_tools.errors import CaisError, UsageError
 
 __all__ = ["app", "prepare_streams"]
@@ -32,7 +47,7 @@ def _click_exception() -> type[Exception]:
 _CLICK_EXCEPTION = _click_exception()
 
 
-class CaisGroup(TyperGroup):
+class CaisGroup(GroupedCommands):
     """Runs a command and exits with the code that the design gives to what became of it."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> NoReturn:
@@ -67,6 +82,7 @@ class CaisGroup(TyperGroup):
 
 def _usage_error(error: Exception) -> CaisError:
     message = getattr(error, "format_message", error.__str__)().strip() or "a command is missing"
+    message = message.replace("Value error, ", "")  # how Pydantic, which Typer converts with, begins
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "cais"
     failure = UsageError(message, hint=f"{path} --help")
@@ -123,25 +139,48 @@ def _print_version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def _root(
     ctx: typer.Context,
+    config: Annotated[
+        Path | None,
+        option("--config", metavar="FILE", envvar="CAIS_CONFIG", help="Read FILE instead of ./cais.toml."),
+    ] = None,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
+    ctx.obj = config
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help(), err=True)
         raise typer.Exit(USAGE)
 
 
-for _command in (
-    build.build,
-    load.load,
-    rules.add_rule,
-    rules.delete_rule,
-    rules.dump_rules,
-    stats.show_stats,
-    smoke.smoke,
-    version.version,
-):
-    app.command()(_command)
+_SET_UP, _PROGRAM, _WATCH, _PROVE, _ITSELF = (
+    "Set up a switch",
+    "Say what it reduces",
+    "Watch it",
+    "Prove it",
+    "The program itself",
+)
 
-app.add_typer(switch.app, name="switch")
+for _heading, _command in (
+    (_SET_UP, build.build),
+    (_SET_UP, load.load),
+    (_PROGRAM, rules.add_rule),
+    (_PROGRAM, rules.delete_rule),
+    (_PROGRAM, rules.dump_rules),
+    (_WATCH, stats.show_stats),
+    (_WATCH, exporter.exporter),
+    (_WATCH, sniff.sniff),
+    (_PROVE, smoke.smoke),
+    (_ITSELF, completion.completion),
+    (_ITSELF, version.version),
+):
+    app.command(cls=GroupedCommand, rich_help_panel=_heading)(_command)
+
+for _group in (switch.app, rules_group.app, config.app):
+    for _info in _group.registered_commands:
+        _info.cls = GroupedCommand
+
+app.command("complete", hidden=True)(completion.complete)
+app.add_typer(switch.app, name="switch", rich_help_panel=_SET_UP)
+app.add_typer(rules_group.app, name="rules", rich_help_panel=_PROGRAM)
+app.add_typer(config.app, name="config", rich_help_panel=_ITSELF)

@@ -7,9 +7,9 @@ import sys
 import traceback
 
 from cais_tools.cli.output import coloured, emit_json
-from cais_tools.errors import CaisError
+from cais_tools.errors import CaisError, NotPrimary
 
-__all__ = ["BROKEN_PIPE", "INTERRUPTED", "TERMINATED", "USAGE", "Terminated", "report"]
+__all__ = ["BROKEN_PIPE", "INTERRUPTED", "TERMINATED", "USAGE", "Terminated", "hint_of", "report"]
 
 USAGE = 2
 INTERRUPTED = 130
@@ -36,9 +36,16 @@ def report(error: BaseException, *, as_json: bool) -> int:
     return code
 
 
+def hint_of(error: CaisError) -> str | None:
+    """What to do next, in the words of the commands."""
+    if isinstance(error, NotPrimary) and error.hint and "take over" in error.hint:
+        return f"{error.hint}: --take-over"
+    return error.hint
+
+
 def _describe(error: BaseException) -> tuple[str, str | None, int]:
     if isinstance(error, CaisError):
-        return error.message, error.hint, error.exit_code
+        return error.message, hint_of(error), error.exit_code
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}", None, 1

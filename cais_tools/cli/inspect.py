@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cais_tools.cli.options import DEFAULT_DEVICE, Device, DeviceId, Json, Timeout
+from cais_tools.cli.devices import Connection, connects
+from cais_tools.cli.options import Json
 from cais_tools.cli.output import emit_json, say, table
 from cais_tools.errors import UsageError
 
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 _WHAT = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<first>\d+)(-(?P<last>\d+))?\])?")
 
 
+@connects(changes=False)
 def inspect(
+    *,
     what: Annotated[
         str | None,
         typer.Argument(metavar="[NAME|NAME[I]|NAME[I-J]]", help="A table, register or counter; without: all names."),
     ] = None,
-    device: Device = DEFAULT_DEVICE,
-    device_id: DeviceId = None,
-    timeout: Timeout = "5s",
+    connection: Connection,
     json: Json = False,
 ) -> None:
     """Look into a switch that runs: registers, counters, table entries.
@@ -37,11 +38,10 @@ def inspect(
     or counter, but for --json.
     """
     name, cells = _parse(what)
-    from cais_tools.cli.devices import open_session
-
-    with open_session(device, device_id=device_id, read_only=True, timeout=timeout) as session:
+    device = connection.device()
+    with connection.open(device) as session:
         if name is None:
-            _show_names(session, device, json)
+            _show_names(session, device.name, json)
             return
         kind, full_name = _find(session.index, name)
         if kind == "table":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, cast
@@ -17,6 +18,7 @@ __all__ = ["coloured", "emit_json", "note", "say", "table"]
 
 _COLOURS = {"red": "\033[31m", "green": "\033[32m", "yellow": "\033[33m"}
 _RESET = "\033[0m"
+_ESCAPE = re.compile(r"\033\[[0-9;]*m")
 _GAP = "  "
 
 
@@ -50,16 +52,25 @@ def _finite(node: Any) -> Any:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """Return aligned columns: those in `left` to the left, numbers to the right."""
+    """Return aligned columns: those in `left` to the left, numbers to the right. Cells may be `coloured`."""
     lines = [list(header), *map(list, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    widths = [max(_width(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
         _GAP.join(
-            cell.ljust(width) if column in left else cell.rjust(width)
+            _padded(cell, width, left=column in left)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     )
+
+
+def _padded(cell: str, width: int, *, left: bool) -> str:
+    blanks = " " * (width - _width(cell))
+    return cell + blanks if left else blanks + cell
+
+
+def _width(cell: str) -> int:
+    return len(_ESCAPE.sub("", cell))
 
 
 def coloured(text: str, colour: str, stream: IO[str]) -> str:

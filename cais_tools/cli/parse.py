@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cais_tools.config import Device
 from cais_tools.errors import UsageError
-from cais_tools.links import HIGHEST_PORT
 
 __all__ = [
     "parse_bytes",
@@ -22,30 +22,12 @@ _MOST_BYTES = 2**30
 _LANES = ("32", "64", "256")
 
 
-def parse_port_list(text: str, *, option: str) -> tuple[int, ...]:
-    """Parse `1,2,3,4` or `1-4` into the ports, in the order given."""
-    ports: list[int] = []
-    for item in text.split(","):
-        first, last = _numbers(item, option, "1,2,3,4 or 1-4")
-        if first == 0:
-            raise UsageError(f"{option}: port 0 does not exist", hint="ports are the switch's own numbers, from 1 on")
-        if last > HIGHEST_PORT:
-            raise UsageError(f"{option}: port {last} does not exist", hint=f"ports are 1 to {HIGHEST_PORT}")
-        ports.extend(range(first, last + 1))
-    twice = sorted({port for port in ports if ports.count(port) > 1})
-    if twice:
-        raise UsageError(f"{option}: port {twice[0]} is given twice")
-    return tuple(ports)
-
-
-def _numbers(text: str, option: str, example: str) -> tuple[int, int]:
-    match = re.fullmatch(r"\s*(\d{1,9})\s*(?:(?:-|\.\.)\s*(\d{1,9}))?\s*", text, re.ASCII)
-    if not match:
-        raise UsageError(f"{option}: {text!r} is no number and no range", hint=f"for example {example}")
-    first, last = int(match[1]), int(match[2] or match[1])
-    if last < first:
-        raise UsageError(f"{option}: the range {text.strip()} is empty", hint=f"perhaps {last}-{first}")
-    return first, last
+def parse_port_list(text: str, *, option: str, device: Device | None = None) -> tuple[int, ...]:
+    """Parse `1,2,3,4`, `1-4`, or names that the file has for ports of `device`, into ports in the order given."""
+    try:
+        return (device or Device("the switch", "")).port_list(text)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
 
 
 def parse_bytes(text: str, *, option: str) -> int:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from cais_tools.cli.options import DEFAULT_DEVICE, DeviceId, GroupId, Json, option
+from cais_tools.cli.devices import Connection, connects
+from cais_tools.cli.options import SWITCH_PANEL, GroupId, Json, option
 from cais_tools.cli.output import emit_json, note, say
 from cais_tools.cli.parse import parse_bytes, parse_probability, parse_seconds
 from cais_tools.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cais_tools.config import Device
     from cais_tools.links.faults import FaultModel
     from cais_tools.smoke.plan import Plan
     from cais_tools.smoke.settings import Settings
@@ -20,20 +24,31 @@ if TYPE_CHECKING:
 _GENERATED_STEPS = 1
 _STEPS = 100
 _RANKS = 4
-_GENERATE_GOES_WITH = {"generate", "group_id", "steps", "ranks", "size", "ops", "seed", "json"}
+_GENERATE_GOES_WITH = {"generate", "group_id", "steps", "ranks", "size", "ops", "seed", "json", "config"}
 
 
+SmokeDevice: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "--device",
+        rich_help_panel=SWITCH_PANEL,
+        envvar="CAIS_DEVICE",
+        metavar="NAME|HOST[:PORT]",
+        show_default=False,
+        help="A switch that runs, with --ports.  [default: start one]",
+    ),
+]
+
+
+@connects(changes=True, without=("timeout",), device=SmokeDevice)
 def smoke(
+    *,
     ctx: typer.Context,
-    device: Annotated[
-        str | None,
-        option(envvar="CAIS_DEVICE", metavar="HOST[:PORT]", help="A switch that runs.  [default: start one]"),
-    ] = None,
+    connection: Connection,
     ports: Annotated[
         str | None,
         option(envvar="CAIS_PORTS", metavar="LIST", help="Links to its ports, by rank: 1=veth1,2=veth2,..."),
     ] = None,
-    device_id: DeviceId = None,
     group_id: GroupId = 0,
     steps: Annotated[
         int | None,
@@ -86,15 +101,21 @@ def smoke(
         _generate(generate, plan, group_id, json)
         return
 
-    from cais_tools.links import parse_ports
+    from cais_tools.fleet import options_for
     from cais_tools.smoke.settings import Settings
 
-    links = parse_ports(ports) if ports else {}
+    device = _device(ctx, connection, ports)
+    links = _links(ports, device) if ports else {}
     plan = _plan(ops, _STEPS if steps is None else steps, ranks, len(links), size, seed)
+    if links and device is None:
+        raise UsageError("--ports leads to which switch?", hint="name it: --device 127.0.0.1:9559")
+    options = device and options_for(device, connection.options())
     settings = Settings(
         plan=plan,
-        device=device or (DEFAULT_DEVICE if links else None),
-        device_id=device_id,
+        device=device and device.address,
+        device_id=options and options.device_id,
+        tls=options and options.tls,
+        take_over=connection.take_over,
         ports=links,
         group_id=group_id,
         faults=_faults(plan.seed, loss=loss, duplicate=duplicate, reorder=reorder, corrupt=corrupt),
@@ -103,6 +124,25 @@ def smoke(
         timeout=None if timeout is None else parse_seconds(timeout, option="--timeout"),
     )
     _run(settings, json)
+
+
+def _device(ctx: typer.Context, connection: Connection, ports: str | None) -> Device | None:
+    """The switch that the command line names or, for --ports, the environment or the file; else one is started."""
+    source = ctx.get_parameter_source("device")
+    if source is not None and source.name == "COMMANDLINE":
+        return connection.device()
+    if ports is None:
+        return None
+    return connection.device() if connection.names or connection.config.devices else None
+
+
+def _links(text: str, device: Device | None) -> dict[int, str]:
+    """PORT=LINK lists; a port may also be a name that the file has for it."""
+    from cais_tools.links import parse_ports
+
+    items = (item.partition("=") for item in text.split(","))
+    numbers: Mapping[str, int] = device.ports if device else {}
+    return parse_ports(",".join(f"{numbers.get(name.strip(), name)}{equals}{link}" for name, equals, link in items))
 
 
 def _run(settings: Settings, json: bool) -> None:
@@ -134,9 +174,10 @@ def _plan(ops: str | None, steps: int, ranks: int | None, ports: int, size: str,
     if ranks is None:
         ranks = ports or _RANKS
     elif ports and ranks != ports:
-        raise UsageError(f"{ranks} ranks do not fit {ports} ports", hint="leave --ranks out, or name as many ports")
+        wanted = "1 rank" if ranks == 1 else f"{ranks} ranks"
+        raise UsageError(f"{wanted} on {ports} ports do not go", hint="leave --ranks out, or name as many ports")
     return Plan(
-        operations=operations_named(ops or ",".join(DEFAULT_OPERATIONS)),
+        operations=operations_named(",".join(DEFAULT_OPERATIONS) if ops is None else ops),
         steps=steps,
         ranks=ranks,
         size=parse_bytes(size, option="--size"),

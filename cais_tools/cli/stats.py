@@ -2,152 +2,178 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from cais_tools.cli.options import DEFAULT_DEVICE, Device, DeviceId, Json, Timeout, option
-from cais_tools.cli.output import emit_json, say, table
+from cais_tools.cli.devices import Connection, connects
+from cais_tools.cli.options import Json, option
+from cais_tools.cli.output import emit_json, say
 from cais_tools.cli.parse import parse_seconds
+from cais_tools.errors import UsageError
 
 if TYPE_CHECKING:
-    from cais_tools.session.cais import Rates, Snapshot
-
-# Columns of the outcome table that are there even if nothing was counted.
-_ALWAYS = ("opened", "added", "completed")
+    from cais_tools.fleet.sampling import FleetSampler, Sample
+    from cais_tools.session.cais import Thresholds
 
 
+@connects(changes=False)
 def show_stats(
-    device: Device = DEFAULT_DEVICE,
+    *,
+    connection: Connection,
+    watch: Annotated[
+        str | None, option(metavar="TIME", help="Again and again, this far apart: in place, or as NDJSON in a pipe.")
+    ] = None,
+    count: Annotated[int | None, option("--count", "-c", metavar="N", min=1, help="End --watch after N times.")] = None,
+    group: Annotated[
+        int | None, option("--group", "-g", "--group-id", metavar="N", min=0, max=255, help="Only this group.")
+    ] = None,
+    slots: Annotated[
+        bool, option("--slots", help="The slots that wait, the oldest first, and the ranks that they wait for.")
+    ] = False,
     interval: Annotated[
         str, option(envvar="CAIS_INTERVAL", metavar="TIME", help="Time over which rates are measured.")
     ] = "1s",
-    device_id: DeviceId = None,
-    timeout: Timeout = "5s",
     json: Json = False,
 ) -> None:
     """Show what the switch does now.
 
-    Slots in use, reduce throughput, queue delay and fallback; then outcomes by group and traffic by port.
+    Slots in use, reduce throughput, queue delay and fallback; then groups, ports, percentiles, rates and alarms. Rates
+    and delays are those of the interval. Several devices: a line for each.
     """
+    seconds = parse_seconds(interval if watch is None else watch, option="--interval" if watch is None else "--watch")
+    if count is not None and watch is None:
+        raise UsageError("--count needs --watch", hint="for example --watch 1s --count 10")
+    if slots:
+        _show_slots(connection, group, seconds, (count, watch is not None), json=json)
+        return
+    from cais_tools.fleet.sampling import FleetSampler
+
+    devices, patience = connection.devices(), connection.timeout + 1.0
+    sampler = FleetSampler(devices, connection.options(), thresholds_of(connection))
+    try:
+        if watch is None:
+            _show_once(sampler, seconds, patience, group, json=json)
+        else:
+            _watch(sampler, seconds, patience, count, _renderer(group, json=json))
+    finally:
+        sampler.close()
+
+
+def thresholds_of(connection: Connection) -> Thresholds:
+    """Those of the design; the advice against overload begins with the threshold that is configured."""
+    from cais_tools.session.cais import Thresholds
+
+    return Thresholds(offload_threshold=float(connection.config.settings()["offload_threshold"].value))
+
+
+def _first_round(sampler: FleetSampler, patience: float) -> list[Sample]:
+    """The readings that rates start from. Raises the error of a switch that is the only one."""
+    samples = sampler.take(patience)
+    if len(samples) == 1:
+        _end(samples)
+    return samples
+
+
+def _end(samples: Sequence[Sample]) -> None:
+    """Raise the error of the only switch, or one that has the exit code of the worst."""
+    from cais_tools.cli.fleet import raise_worst
+
+    if len(samples) == 1 and samples[0].error is not None:
+        raise samples[0].error
+    raise_worst([sample.outcome for sample in samples])
+
+
+def _show_once(sampler: FleetSampler, seconds: float, patience: float, group: int | None, *, json: bool) -> None:
     import time
 
-    from cais_tools.cli.devices import open_session
-    from cais_tools.session.cais import CaisSwitch, Rates
+    from cais_tools.cli.fleet import say_fleet_json
+    from cais_tools.cli.stats_json import SCHEMA, reading_document, sample_document
 
-    seconds = parse_seconds(interval, option="--interval")
-    with open_session(device, device_id=device_id, read_only=True, timeout=timeout) as session:
-        switch = CaisSwitch(session)
-        before = switch.snapshot()
+    samples = _first_round(sampler, patience)
+    if any(each.reading is not None for each in samples):
         time.sleep(seconds)
-        after = switch.snapshot()
-    rates = Rates.between(before, after)
-    if json:
-        emit_json("cais.stats/1", {"device": device, **_as_dict(after, rates)})
-        return
-    _say_summary(device, after, rates)
-    if after.groups:
-        say()
-        say(_groups(after))
-    if after.ports:
-        say()
-        say(_ports(after, rates))
-    bad = {name: count for name, count in after.bad_frames.items() if count}
-    if bad:
-        say()
-        say("bad frames: " + ", ".join(f"{count} {name}" for name, count in bad.items()))
+        samples = sampler.take(patience)
+    if len(samples) == 1:
+        _end(samples)
+    if not json:
+        say(_text(samples, group))
+    elif len(samples) == 1:
+        emit_json(SCHEMA, sample_document(samples[0], group))
+    else:
+        outcomes = [each.outcome for each in samples]
+        say_fleet_json("show-stats", outcomes, lambda device, reading: reading_document(device, reading, group))
+    _end(samples)
 
 
-def _delay_and_fallback(snapshot: Snapshot, rates: Rates) -> tuple[float | None, float]:
-    """Of the interval, or of everything since the program was loaded where nothing came in the interval."""
-    if rates.delay.total:
-        return rates.delay.average_us, rates.fallback_ratio
-    return snapshot.delay.average_us, snapshot.fallback_ratio
+def _text(samples: Sequence[Sample], group: int | None) -> str:
+    from cais_tools.cli.stats_text import fleet_text, reading_text
+    from cais_tools.fleet.sampling import port_labels
+
+    colour = sys.stdout.isatty()
+    if len(samples) > 1:
+        return fleet_text(samples, group, colour=colour)
+    sample = samples[0]
+    if sample.reading is None:
+        return f"Device: {sample.device.name}\nerror: {sample.error}"
+    return reading_text(sample.device.name, sample.reading, port_labels(sample.device), group, colour=colour)
 
 
-def _say_summary(device: str, snapshot: Snapshot, rates: Rates) -> None:
-    """The original's lines, in its order."""
-    delay, fallback = _delay_and_fallback(snapshot, rates)
-    say(f"Device: {device}")
-    say(f"SRAM Usage: {snapshot.sram_usage:.0%}")
-    say(f"Reduce Throughput: {scaled(rates.operations_per_s)} ops/sec")
-    say(f"Avg Queue Delay: {'-' if delay is None else f'{delay:.1f}us'}")
-    say(f"Fallback Ratio: {fallback:.1%}")
+Render = Callable[["Sequence[Sample]"], None]
 
 
-def scaled(value: float) -> str:
-    """Return `1.2M`, `950.0k`, `12.0`: one digit behind the point, and the unit that keeps it below 1000."""
-    for unit in ("", "k", "M", "G"):
-        if value < 999.95:
-            return f"{value:.1f}{unit}"
-        value /= 1000
-    return f"{value:.1f}T"
+def _renderer(group: int | None, *, json: bool) -> Render:
+    """How a watch shows a round: NDJSON, or text over the text before (after it, where the terminal cannot)."""
+    from cais_tools.cli.stats_json import SCHEMA, sample_document
+    from cais_tools.cli.watch import Painter
+
+    if json or not sys.stdout.isatty():
+
+        def tell(samples: Sequence[Sample]) -> None:
+            for sample in samples:
+                emit_json(SCHEMA, sample_document(sample, group))
+
+        return tell
+    painter = Painter()
+    return lambda samples: painter.draw(_text(samples, group))
 
 
-def _groups(snapshot: Snapshot) -> str:
-    groups = list(snapshot.groups.values())
-    names = [name for name in groups[0].packets if name in _ALWAYS or any(group.packets[name] for group in groups)]
-    rows = [
-        [str(group.group_id), str(group.slots), str(group.slots_in_use), *(str(group.packets[name]) for name in names)]
-        for group in groups
-    ]
-    return table(("group", "slots", "in use", *names), rows, left=())
+def _watch(sampler: FleetSampler, seconds: float, patience: float, count: int | None, render: Render) -> None:
+    """Show rounds until `count`, or for ever. A switch that cannot be read has its line, and comes back by itself."""
+    from cais_tools.cli.watch import ticks
+
+    samples = _first_round(sampler, patience)
+    if all(sample.error is not None for sample in samples):
+        render(samples)
+        _end(samples)
+    for _ in ticks(seconds, count):
+        samples = sampler.take(patience if len(samples) == 1 else min(patience, max(2 * seconds, 2.0)))
+        render(samples)
+    _end(samples)
 
 
-def _ports(snapshot: Snapshot, rates: Rates) -> str:
-    header = ("port", "packets in", "bytes in", "packets out", "bytes out", "in MB/s", "out MB/s", "p50 us", "p99 us")
-    rows: list[list[str]] = []
-    for number, port in snapshot.ports.items():
-        counts = (port.received.packets, port.received.bytes, port.sent.packets, port.sent.bytes)
-        rate = rates.ports[number]
-        delays = (port.delay.percentile_us(50), port.delay.percentile_us(99))
-        rows.append(
-            [
-                str(number),
-                *map(str, counts),
-                f"{rate.bytes_in / 1e6:.2f}",
-                f"{rate.bytes_out / 1e6:.2f}",
-                *("-" if delay is None else f"{delay:.1f}" for delay in delays),
-            ]
-        )
-    return table(header, rows, left=())
+def _show_slots(
+    connection: Connection, group: int | None, seconds: float, rounds: tuple[int | None, bool], *, json: bool
+) -> None:
+    """`rounds`: how many, and whether it is a watch."""
+    from cais_tools.cli.stats_json import slot_document, time_fields
+    from cais_tools.cli.stats_text import slots_text
+    from cais_tools.cli.watch import Painter, ticks
+    from cais_tools.fleet.sampling import port_labels
+    from cais_tools.session.cais import CaisSwitch
 
-
-def _as_dict(snapshot: Snapshot, rates: Rates) -> dict[str, Any]:
-    delay, fallback = _delay_and_fallback(snapshot, rates)
-    return {
-        "interval_s": rates.seconds,
-        "sram_usage": snapshot.sram_usage,
-        "slots": snapshot.pool,
-        "slots_allocated": snapshot.slots_allocated,
-        "slots_in_use": snapshot.slots_in_use,
-        "reduce_throughput_ops_per_s": rates.operations_per_s,
-        "contributions_per_s": rates.contributions_per_s,
-        "reduced_bytes_per_s": rates.reduced_bytes_per_s,
-        "avg_queue_delay_us": delay,
-        "fallback_ratio": fallback,
-        "groups": [
-            {
-                "group_id": group.group_id,
-                "slots": group.slots,
-                "slots_in_use": group.slots_in_use,
-                "operations_per_s": rates.group_operations_per_s[group.group_id],
-                "outcomes_packets": dict(group.packets),
-                "outcomes_bytes": dict(group.bytes),
-            }
-            for group in snapshot.groups.values()
-        ],
-        "ports": [
-            {
-                "port": port.port,
-                "packets_in": port.received.packets,
-                "bytes_in": port.received.bytes,
-                "packets_out": port.sent.packets,
-                "bytes_out": port.sent.bytes,
-                "bytes_in_per_s": rates.ports[number].bytes_in,
-                "bytes_out_per_s": rates.ports[number].bytes_out,
-                "queue_delay_p50_us": port.delay.percentile_us(50),
-                "queue_delay_p99_us": port.delay.percentile_us(99),
-            }
-            for number, port in snapshot.ports.items()
-        ],
-        "bad_frames": dict(snapshot.bad_frames),
-    }
+    count, watched = rounds
+    device = connection.device()
+    ports = port_labels(device)
+    painter = Painter() if watched and sys.stdout.isatty() and not json else None
+    with connection.open(device) as session:
+        switch = CaisSwitch(session)
+        for _ in ticks(seconds, count) if watched else (1,):
+            found = switch.open_slots(None if group is None else [group])
+            if json or (watched and painter is None):
+                slots = [slot_document(each, ports) for each in found]
+                emit_json("cais.slots/1", {"device": device.name, **time_fields(), "open": len(found), "slots": slots})
+            elif painter is None:
+                say(slots_text(found, ports))
+            else:
+                painter.draw(f"Device: {device.name}\n{slots_text(found, ports)}")

@@ -49,14 +49,19 @@ def switch(
         option(envvar="CAIS_PROFILE", help="Answer as the P4Runtime specification, or as simple_switch_grpc."),
     ] = "spec",
     tls_cert: Annotated[
-        Path | None, option(envvar="CAIS_TLS_CERT", metavar="FILE", help="Serve TLS with this certificate (PEM).")
+        Path | None,
+        option(envvar="CAIS_SWITCH_TLS_CERT", metavar="FILE", help="Serve TLS with this certificate (PEM)."),
     ] = None,
     tls_key: Annotated[
-        Path | None, option(envvar="CAIS_TLS_KEY", metavar="FILE", help="The certificate's private key (PEM).")
+        Path | None, option(envvar="CAIS_SWITCH_TLS_KEY", metavar="FILE", help="The certificate's private key (PEM).")
     ] = None,
     tls_client_ca: Annotated[
         Path | None,
-        option(envvar="CAIS_TLS_CLIENT_CA", metavar="FILE", help="Let in only clients with a certificate of this CA."),
+        option(
+            envvar="CAIS_SWITCH_TLS_CLIENT_CA",
+            metavar="FILE",
+            help="Let in only clients with a certificate of this CA.",
+        ),
     ] = None,
     insecure: Annotated[
         bool, option("--insecure", help="Listen beyond loopback without TLS: anybody could program the switch.")

@@ -111,7 +111,8 @@ def open_fabric(settings: Settings) -> Generator[Fabric]:
             session = stack.enter_context(connect(address))
         else:
             links = {port: _closing(open_link(spec), stack) for port, spec in settings.ports.items()}
-            session = stack.enter_context(connect(settings.device, SessionOptions(device_id=settings.device_id)))
+            options = SessionOptions(device_id=settings.device_id, take_over=settings.take_over, tls=settings.tls)
+            session = stack.enter_context(connect(settings.device, options))
             address, look = str(session.target), _asking(session)
         switch = _cais(session)
         faulty = [

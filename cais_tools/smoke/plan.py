@@ -97,7 +97,7 @@ class Plan:
     def __post_init__(self) -> None:
         if self.size < 4 * self.ranks:
             raise UsageError(
-                f"{self.size} bytes are less than a word for each of {self.ranks} ranks",
+                f"{self.size} bytes are less than a word for each rank of {self.ranks}",
                 hint=f"--size {4 * self.ranks} or more",
             )
 

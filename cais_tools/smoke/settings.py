@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cais_tools.errors import UsageError
 from cais_tools.links.faults import FaultModel
+from cais_tools.session import Tls
 from cais_tools.smoke.plan import Plan
 from cais_tools.wire.header import MAX_MEMBERS
 
@@ -25,6 +26,8 @@ class Settings:
     plan: Plan
     device: str | None = None
     device_id: int | None = None
+    tls: Tls | None = None
+    take_over: bool = False
     ports: Mapping[int, str] = field(default_factory=dict[int, str])
     group_id: int = 0
     faults: FaultModel = field(default_factory=FaultModel)
@@ -35,9 +38,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 2 <= self.plan.ranks <= MAX_MEMBERS:
-            raise UsageError(
-                f"{self.plan.ranks} ranks cannot be tested together", hint=f"a group has 2 to {MAX_MEMBERS}"
-            )
+            ranks = "1 rank is no group" if self.plan.ranks == 1 else f"{self.plan.ranks} ranks do not fit into a group"
+            raise UsageError(ranks, hint=f"a group has 2 to {MAX_MEMBERS} ranks")
         if self.ports and len(self.ports) != self.plan.ranks:
             raise UsageError(f"{self.plan.ranks} ranks need as many ports, not {len(self.ports)}")
         if self.device is not None and not self.ports:

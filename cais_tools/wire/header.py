@@ -15,6 +15,8 @@ ETHERTYPE_CAIS: Final = 0x88B5
 ETHERTYPE_VLAN: Final = 0x8100
 ETHERNET_BYTES: Final = 14
 VLAN_BYTES: Final = 4
+LEAST_ETHERNET_PAYLOAD: Final = 46
+"""Bytes behind the EtherType that an Ethernet frame has at least; what is shorter is padded."""
 
 DEFAULT_LANES: Final = 64
 """32-bit words in a payload, as the shipped P4 program is built."""
@@ -100,6 +102,20 @@ def mac_bytes(address: str) -> bytes:
 
 def payload_bytes(lanes: int) -> int:
     return lanes * LANE_BYTES
+
+
+def lanes_in(payload_len: int, body_bytes: int) -> int:
+    """Return how many lanes stand in the `body_bytes` bytes behind a header.
+
+    A program has one number of lanes, all of them are in a frame with payload, and `payload_len` tells how many bytes
+    of them are valid. Only a frame so short that Ethernet may have padded it has no more than the valid ones.
+    """
+    if payload_len == 0:
+        return 0
+    lanes = body_bytes // LANE_BYTES
+    if HEADER_BYTES + body_bytes > LEAST_ETHERNET_PAYLOAD:
+        return lanes
+    return min(lanes, -(-payload_len // LANE_BYTES))
 
 
 def frame_bytes(lanes: int) -> int:

@@ -22,6 +22,7 @@ _SEQ_STEP = np.uint32(0x9E3779B1)  # 2^32 / golden ratio, odd: consecutive numbe
 _RANK_STEP = np.uint32(0x85EBCA77)
 _GROUP_STEP = np.uint32(0xC2B2AE3D)
 _EPOCH_STEP = np.uint32(0x27D4EB2F)
+_EPOCH_STEP_INVERSE = np.uint32(pow(0x27D4EB2F, -1, 2**32))
 
 
 def term(epoch: int, group_id: int, seq_nums: Words, rank: int, salt: Words | None = None) -> Words:
@@ -48,6 +49,15 @@ def terms_of_all(epoch: int, group_id: int, seq_nums: Words, ranks: int, salt: W
     return total
 
 
+def epochs_of(terms: Words, group_id: NDArray[np.uint8], seq_nums: Words, rank: NDArray[np.int64]) -> Words:
+    """Return the epoch that makes each term, where no salt went in; all of shape (n,). `term` backwards."""
+    with np.errstate(over="ignore"):
+        mixed = seq_nums * _SEQ_STEP
+        mixed ^= _mix((rank + 1).astype(np.uint32) * _RANK_STEP)
+        mixed += _mix((group_id.astype(np.uint32) + np.uint32(1)) * _GROUP_STEP)
+        return _unmix(_unmix(terms) ^ mixed) * _EPOCH_STEP_INVERSE
+
+
 def weights(lanes: int) -> Words:
     """Return the odd weights 1, 3, 5, ... of the lanes, shape (lanes,)."""
     return np.arange(1, 2 * lanes, 2, dtype=np.uint32)
@@ -65,4 +75,13 @@ def _mix(words: Words) -> Words:
     words = words * np.uint32(0x85EBCA6B)
     words = words ^ (words >> np.uint32(13))
     words = words * np.uint32(0xC2B2AE35)
+    return words ^ (words >> np.uint32(16))
+
+
+def _unmix(words: Words) -> Words:
+    """Return what `_mix` was given."""
+    words = words ^ (words >> np.uint32(16))
+    words = words * np.uint32(pow(0xC2B2AE35, -1, 2**32))
+    words = words ^ (words >> np.uint32(13)) ^ (words >> np.uint32(26))
+    words = words * np.uint32(pow(0x85EBCA6B, -1, 2**32))
     return words ^ (words >> np.uint32(16))

@@ -14,6 +14,7 @@ import random
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from cais_tools.switch.actions import ActionCall
@@ -26,9 +27,9 @@ PROGRAM = Path(__file__).resolve().parents[2] / "p4" / "build" / "cais.json"
 RANKS, SLOTS, GROUP, OUTPUT_SET = 4, 256, 1, 16
 
 
-def prepare(path: Path = PROGRAM) -> Engine:
+def prepare(path: Path = PROGRAM, *, clock: Callable[[], int] | None = None) -> Engine:
     """The program with one group of four members, all of them outputs."""
-    engine = Engine(load_program(path.read_text()))
+    engine = Engine(load_program(path.read_text()), clock=clock)
     tables = {name.rpartition(".")[2]: table for name, table in engine.tables.items()}
 
     def act(table: str, suffix: str, *args: int) -> ActionCall:

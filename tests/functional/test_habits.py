@@ -22,8 +22,10 @@ COMMANDS = (
     "delete-rule",
     "dump-rules",
     "show-stats",
+    "exporter",
     "switch",
     "smoke",
+    "sniff",
     "version",
 )
 
@@ -60,7 +62,9 @@ def test_help_fits_80_columns_and_says_what_every_option_is(name: str) -> None:
 
 def test_all_commands_are_there() -> None:
     text = invoke("--help").stdout
-    assert all(f"  {name} " in text for name in COMMANDS)
+    assert all(f"  {name} " in text for name in (*COMMANDS, "completion", "config", "exporter", "rules"))
+    headings = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings[1:] == ["Set up a switch:", "Say what it reduces:", "Watch it:", "Prove it:", "The program itself:"]
     assert "Exit codes" in text
 
 
@@ -68,7 +72,7 @@ def test_no_command_is_a_usage_error_with_the_help() -> None:
     result = invoke()
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert "Commands:" in result.stderr
+    assert "Set up a switch:" in result.stderr
 
 
 def test_version() -> None:
@@ -102,7 +106,7 @@ def test_version() -> None:
         (["smoke", "--ops", "sum,median"], "median", "all-gather"),
         (["smoke", "--size", "big"], "--size", "16KiB"),
         (["smoke", "--size", "8"], "less than a word", "--size 16"),
-        (["smoke", "--ranks", "1"], "1 ranks", "2 to 32"),
+        (["smoke", "--ranks", "1"], "1 rank is no group", "2 to 32"),
         (["smoke", "--ranks", "0"], "--ranks", "smoke --help"),
         (["smoke", "--ranks", "33"], "33 ranks", "2 to 32"),
         (["smoke", "--loss", "101%"], "--loss", "5%"),

@@ -95,7 +95,7 @@ class _StateBlocks:
 
     def _advance(self, bits: Expr) -> None:
         invalid, short = self._error("ParserInvalidArgument"), self._error("PacketTooShort")
-        if isinstance(bits, Const) and bits.value % 8 == 0:
+        if isinstance(bits, Const) and bits.value >= 0 and bits.value % 8 == 0:
             self._fail_if((f"offset + {bits.value // 8} > size", short))
             self._lines.append(f"offset += {bits.value // 8}")
             return

@@ -15,12 +15,12 @@ def clamp(value: int, low: int, high: int) -> int:
 
 
 def divide(left: int, right: int) -> int:
-    """Division by zero, which bmv2 leaves undefined, gives 0."""
-    return left // right if right else 0
+    """Division by zero and of negative numbers, which bmv2 leaves undefined, gives 0."""
+    return left // right if left >= 0 and right > 0 else 0
 
 
 def modulo(left: int, right: int) -> int:
-    return left % right if right else 0
+    return left % right if left >= 0 and right > 0 else 0
 
 
 def element(values: Sequence[int], index: int) -> int:

@@ -19,7 +19,7 @@ from cais_tools.switch.loader.arrays import (
 )
 from cais_tools.switch.loader.limits import field_width
 from cais_tools.switch.loader.names import Json, Names
-from cais_tools.switch.loader.parsers import read_parser, read_value_sets
+from cais_tools.switch.loader.parsers import read_errors, read_parser, read_value_sets
 from cais_tools.switch.loader.pipelines import read_pipeline, read_profiles
 from cais_tools.switch.loader.places import Places, placed
 from cais_tools.switch.loader.primitives import PrimitiveReader
@@ -113,7 +113,7 @@ def _read(root: Json) -> Program:
         stacks=tuple(names.stacks.values()),
         unions=tuple(names.unions.values()),
         union_stacks=tuple(names.union_stacks.values()),
-        errors={name: int(number) for name, number in root.get("errors", [])},
+        errors=read_errors(root),
         parser=read_parser(root["parsers"][0], names, primitives),
         value_sets=read_value_sets(root),
         actions=actions,

@@ -38,8 +38,10 @@ __all__ = ["ExpressionReader", "hex_value"]
 _UNARY = {each.value: each for each in (UnaryOp.INVERT, UnaryOp.NOT, UnaryOp.BOOL_TO_DATA, UnaryOp.DATA_TO_BOOL)}
 _BINARY = {each.value: each for each in BinaryOp}
 _CASTS = {each.value: each for each in CastOp}
-_HEADER_OPS = ("dereference_header_stack", "access_union_header")
+_ELEMENT = ("dereference_header_stack", "dereference_stack")  # two names, one operator
+_HEADER_OPS = (*_ELEMENT, "access_union_header")
 _UNION_OPS = ("dereference_union_stack",)
+_COUNT_MASK = (1 << 64) - 1
 
 
 def hex_value(text: str) -> int:
@@ -96,7 +98,7 @@ class ExpressionReader:
             return self._names.packet_header(value)
         if kind == "expression" and "op" not in value:
             return self.header(value)
-        if kind == "expression" and value["op"] == "dereference_header_stack":
+        if kind == "expression" and value["op"] in _ELEMENT:
             stack = self._names.stack(value["left"]["value"])
             index = self.read(value["right"])
             if isinstance(index, Const) and 0 <= index.value < len(stack.headers):
@@ -142,7 +144,8 @@ class ExpressionReader:
         if op == "valid_union":
             return UnionIsValid(self.union(right))
         if op == "last_stack_index":
-            return LastIndex(self.any_stack(right))
+            # bmv2 counts in 64 bits without a sign: of an empty stack it is no -1.
+            return Binary(BinaryOp.BIT_AND, LastIndex(self.any_stack(right)), Const(_COUNT_MASK))
         if op == "size_stack":
             # bmv2 means how many elements are in use, not how many there are.
             return Binary(BinaryOp.ADD, LastIndex(self.any_stack(right)), Const(1))

@@ -22,9 +22,27 @@ from cais_tools.switch.program import (
 )
 from cais_tools.switch.refusals import ProgramError
 
-__all__ = ["read_parser", "read_value_sets"]
+__all__ = ["CORE_ERRORS", "read_errors", "read_parser", "read_value_sets"]
+
+CORE_ERRORS = (
+    "NoError",
+    "PacketTooShort",
+    "NoMatch",
+    "StackOutOfBounds",
+    "HeaderTooShort",
+    "ParserTimeout",
+    "ParserInvalidArgument",
+)
 
 _NOT_IN_PARSERS = (Jump, JumpIfZero, Exit, Request)
+
+
+def read_errors(root: Json) -> dict[str, int]:
+    """The numbers of the parser errors by name; core errors that the program lacks get the next ones, as in bmv2."""
+    errors = {name: int(number) for name, number in root.get("errors", [])}
+    following = max(errors.values(), default=-1) + 1
+    missing = [name for name in CORE_ERRORS if name not in errors]
+    return errors | {name: following + place for place, name in enumerate(missing)}
 
 
 def read_value_sets(root: Json) -> dict[str, ValueSetSpec]:

@@ -92,7 +92,7 @@ def test_slots_operations_and_traffic(wired: tuple[str, list[Cable]]) -> None:
     assert (ports[1]["packets_in"], ports[2]["packets_in"]) == (2, 1)
     assert (ports[1]["packets_out"], ports[2]["packets_out"]) == (1, 1)
     assert ports[1]["bytes_in"] == 2 * len(_frame())
-    assert stats["avg_queue_delay_us"] is not None
+    assert stats["since_load"]["avg_queue_delay_us"] is not None
     assert [
         rule["packets"] for rule in json.loads(invoke("dump-rules", "--device", address, "--json").stdout)["rules"]
     ] == [3]

@@ -46,3 +46,14 @@ def test_colour_is_for_terminals_that_want_it(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert output.coloured("failed", "red", stream) == wanted
+
+
+def test_colour_takes_no_room_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    words = ["ok", "unreachable"]
+    plain = output.table(("device", "verdict", "result"), [["a", word, "x"] for word in words], left=(0, 1, 2))
+    shown = [output.coloured(word, "red", Terminal()) for word in words]
+    coloured = output.table(("device", "verdict", "result"), [["a", word, "x"] for word in shown], left=(0, 1, 2))
+    assert coloured != plain
+    assert coloured.replace("\033[31m", "").replace("\033[0m", "") == plain
