@@ -21,10 +21,12 @@ from cais_tools.session.entities import (
 from cais_tools.session.pipeline import Pipeline
 from tests.conformance.fuzz.sides import Sides, both
 from tests.conformance.fuzz.subjects import P4RUNTIME, read_subject
+from tests.unit.switch import operators, parser_programs
 from tests.unit.switch.steps import FRAME, PROGRAMS
 
 pytestmark = pytest.mark.skipif(shutil.which("simple_switch_grpc") is None, reason="simple_switch_grpc is not on PATH")
 needs_data = pytest.mark.skipif(not P4RUNTIME.is_dir(), reason=f"the conformance data is not there: {P4RUNTIME}")
+NO_INFO = P4InfoIndex.parse(b"pkg_info { arch: 'v1model' }", "none")
 
 
 def ports(sides: Sides, frames: list[bytes]) -> tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]]:
@@ -39,10 +41,25 @@ def ports(sides: Sides, frames: list[bytes]) -> tuple[list[tuple[int, bytes]], l
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rare_primitives(name: str, tmp_path: Path) -> None:
     program, out = PROGRAMS[name]
-    info = P4InfoIndex.parse(b"pkg_info { arch: 'v1model' }", "none")
-    with both(Pipeline(json.dumps(program).encode(), info, name), tmp_path) as sides:
+    with both(Pipeline(json.dumps(program).encode(), NO_INFO, name), tmp_path) as sides:
         ours, theirs = ports(sides, [FRAME])
     assert ours == theirs == [(1, out)]
+
+
+@pytest.mark.parametrize("name", operators.PROGRAMS)
+def test_operators(name: str, tmp_path: Path) -> None:
+    program, out = operators.PROGRAMS[name]
+    with both(Pipeline(json.dumps(program).encode(), NO_INFO, name), tmp_path) as sides:
+        ours, theirs = ports(sides, [operators.FRAME])
+    assert ours == theirs == [(1, out)]
+
+
+def test_parsers(tmp_path: Path) -> None:
+    cases = [case for name in parser_programs.FRAMES for case in parser_programs.frames(name)]
+    config = json.dumps(parser_programs.parser_program()).encode()
+    with both(Pipeline(config, NO_INFO, "parser"), tmp_path) as sides:
+        ours, theirs = ports(sides, [frame for frame, _ in cases])
+    assert ours == theirs == [(1, out) for _, out in cases]
 
 
 def changed(name: str, edit: Any) -> Pipeline:

@@ -200,7 +200,10 @@ class _StateBlocks:
         for text, width in keys:
             total -= width
             parts.append(f"{text} << {total}" if total else text)
-        return f"in_value_set(value_set_{number}, {' | '.join(parts)})"
+        key = " | ".join(parts)
+        if case.mask is None:
+            return f"in_value_set(value_set_{number}, {key})"
+        return f"in_value_set(value_set_{number}, {key}, {case.mask:#x})"
 
 
 def _padded(width: int) -> int:

@@ -28,9 +28,9 @@ def element(values: Sequence[int], index: int) -> int:
     return values[index] if 0 <= index < len(values) else 0
 
 
-def in_value_set(members: Sequence[tuple[int, int]], key: int) -> bool:
-    """Whether a key matches one of (value, mask)."""
-    return any(key & mask == value for value, mask in members)
+def in_value_set(members: Sequence[tuple[int, int]], key: int, looked_at: int = -1) -> bool:
+    """Whether a key matches one of (value, mask) in the bits that are looked at."""
+    return any(key & mask & looked_at == value & looked_at for value, mask in members)
 
 
 def shift_left(value: int, by: int) -> int:

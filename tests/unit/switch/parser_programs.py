@@ -47,7 +47,7 @@ _V = _extract("regular", "v", value(_BITS))
 
 STATES: dict[str, list[Json]] = {
     "nothing": [],
-    "stack": [_K, _K, _set(op("last_stack_index", None, {"type": "header_stack", "value": "k"}))],
+    "stack": [_K, _K, _set(value(op("last_stack_index", None, {"type": "header_stack", "value": "k"})))],
     "full": [_K, _K, _K],
     "union": [_extract("union_stack", ["u", "p"]), _U],
     "union_full": [_U, _U, _U],
@@ -88,7 +88,10 @@ KEYS: dict[str, list[tuple[list[Json], str, str | None]]] = {
 FRAMES: dict[str, list[tuple[str, str]]] = {
     # after the first byte: what comes in, and what leaves
     "nothing": [("0000 00", "00 00000000 0000 | 0000 00"), ("0000", "01 00000000 0000 |")],
-    "stack": [("0000 00 5566 77", "00 00000001 0000 | 0000 00 5566 77"), ("0000 00 55", "01 00000000 0000 | 0000 00 55")],
+    "stack": [
+        ("0000 00 5566 77", "00 00000001 0000 | 0000 00 5566 77"),
+        ("0000 00 55", "01 00000000 0000 | 0000 00 55"),
+    ],
     "full": [("0000 00 556677", "03 00000000 0000 | 0000 00 556677")],
     "union": [("0000 00 5566", "00 00000000 0000 | 0000 00 5566")],
     "union_full": [("0000 00 556677", "03 00000000 0000 | 0000 00 556677")],
@@ -110,7 +113,10 @@ FRAMES: dict[str, list[tuple[str, str]]] = {
         ("0000 00 5566 77", "00 00000000 0000 | 0000 00 5566 77"),
         ("0009 00 5566 77", "06 00000000 0000 | 0009 00 5566 77"),
     ],
-    "advance_far": [("0002 00 556677", "00 00000000 0000 | 0002 00 77"), ("ffff 00 55", "01 00000000 0000 | ffff 00 55")],
+    "advance_far": [
+        ("0002 00 556677", "00 00000000 0000 | 0002 00 77"),
+        ("ffff 00 55", "01 00000000 0000 | ffff 00 55"),
+    ],
     "primitives": [("1234 56", "00 00000000 0000 | 1234 56 @ 1234 56")],
     "key_field": [
         ("0102 05", "00 00000000 0099 | 0102 05"),
@@ -119,7 +125,10 @@ FRAMES: dict[str, list[tuple[str, str]]] = {
     ],
     "key_stack": [("0000 00 55", "00 00000000 0099 | 0000 00 55"), ("0000 00 56", "00 00000000 0000 | 0000 00 56")],
     "key_union": [("0000 00 5f", "00 00000000 0099 | 0000 00 5f"), ("0000 00 6f", "00 00000000 0000 | 0000 00 6f")],
-    "key_look": [("0000 00 f567", "00 00000000 0099 | 0000 00 f567"), ("0000 00 5600", "00 00000000 0000 | 0000 00 5600")],
+    "key_look": [
+        ("0000 00 f567", "00 00000000 0099 | 0000 00 f567"),
+        ("0000 00 5600", "00 00000000 0000 | 0000 00 5600"),
+    ],
     "key_set": [("0000 42", "00 00000000 0000 | 0000 42")],
 }
 ERRORS = ("NoError", "PacketTooShort", "NoMatch", "StackOutOfBounds", "HeaderTooShort", "ParserTimeout")
@@ -133,7 +142,12 @@ def frames(name: str) -> list[tuple[bytes, bytes]]:
     for given, wanted in FRAMES[name]:
         ahead, _, rest = wanted.partition("|")
         # where not even `h` was there, all of the frame is payload
-        found.append((first + bytes.fromhex(given), bytes.fromhex(ahead) + (first + bytes.fromhex((rest or given).replace("@", first.hex())))))
+        found.append(
+            (
+                first + bytes.fromhex(given),
+                bytes.fromhex(ahead) + (first + bytes.fromhex((rest or given).replace("@", first.hex()))),
+            )
+        )
     return found
 
 
