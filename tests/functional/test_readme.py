@@ -12,6 +12,7 @@ from tests.functional.runner import ROOT, invoke
 
 README = (ROOT / "README.md").read_text()
 CONSOLE = "\n".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL))
+GROUPS = ("rules", "config")
 COMMANDS = sorted(set(re.findall(r"^\$ .*?((?:cais|cais-cli) [a-z][^\n#]*)$", CONSOLE, re.MULTILINE)))
 
 
@@ -25,8 +26,10 @@ def test_commands_are_found() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_and_options_exist(command: str) -> None:
-    _, name, *arguments = shlex.split(command)
-    shown = invoke(name, "--help", env={"COLUMNS": "200"})
+    _, *words = shlex.split(command)
+    names = words[:2] if words[0] in GROUPS else words[:1]
+    arguments = words[len(names) :]
+    shown = invoke(*names, "--help", env={"COLUMNS": "200"})
     assert shown.exit_code == 0
     known = set(re.findall(r"(?<!\S)(--?[a-z][a-z0-9-]*)", shown.output))
     assert {each.split("=")[0] for each in arguments if each.startswith("-")} <= known

@@ -108,13 +108,21 @@ def _check_groups(wanted: Wanted, facts: SwitchFacts) -> Iterator[Finding]:
             yield Finding.at(group.place, ["ports"], Severity.WARNING, message, "give the ports of all ranks")
         if group.link is not None:
             yield from _check_window(group, group.link, facts.lanes)
+        shared: dict[int, list[int]] = {}
         for port in group.ports:
             other = group_of.setdefault(port, group)
             if other is not group:
-                message = f"port {port} is in group {other.group_id} and in group {group.group_id}"
-                at = other.place.text("ports")
-                hint = "their ranks share the link" + (f"; the other one is at {at}" if at else "")
-                yield Finding.at(group.place, ["ports"], Severity.WARNING, message, hint)
+                shared.setdefault(other.group_id, []).append(port)
+        for group_id, ports in shared.items():
+            yield _shared(wanted.groups[group_id], group, ports)
+
+
+def _shared(first: WantedGroup, second: WantedGroup, ports: list[int]) -> Finding:
+    what = f"port {ports[0]} is" if len(ports) == 1 else f"ports {_list(ports)} are"
+    message = f"{what} in group {first.group_id} and in group {second.group_id}"
+    at = first.place.text("ports")
+    hint = "their ranks share the link" + (f"; the other one is at {at}" if at else "")
+    return Finding.at(second.place, ["ports"], Severity.WARNING, message, hint)
 
 
 def slots_for_link(link: Link, lanes: int) -> int:

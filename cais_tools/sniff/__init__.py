@@ -1,0 +1,1 @@
+"""Captures of CAIS traffic: read, decoded, compared with what was expected."""
