@@ -69,4 +69,4 @@ def test_the_widest_program_compiles(tmp_path: Path) -> None:
     built = p4c.build(P4, tmp_path, {"LANES": "256", "SLOTS": "64"})
     registers = json.loads(built.json.read_text())["register_arrays"]
     assert sum("slot_lane_" in register["name"] for register in registers) == 256
-    assert {register["size"] for register in registers} == {64}
+    assert {register["size"] for register in registers if "slot_" in register["name"]} == {64}
