@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from cais_tools.switch.embedded import EmbeddedSwitch, Tls
     from cais_tools.switch.tracing import PassTrace
 
+# Seconds from the switch's end to that of a trace nobody takes, at most.
+_LOOK_FOR_STOP = 0.1
+
 
 def switch(
     ctx: typer.Context,
@@ -105,12 +108,12 @@ def switch(
     )
 
     received = run_switch(config, ready=lambda running: _say_ready(running, config.device_id, json), stop=stop)
-    if stop.is_set() and received is None:
+    if received is None:
+        # No signal: nobody reads the trace any more.
         raise BrokenPipeError
-    if received is not None:
-        if not json:
-            note("stopped")
-        raise typer.Exit(128 + signal.Signals(received))
+    if not json:
+        note("stopped")
+    raise typer.Exit(128 + signal.Signals(received))
 
 
 def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> Tls | None:
@@ -124,22 +127,37 @@ def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> Tls | N
 
 
 def _tracer(stop: threading.Event, json: bool) -> Callable[[PassTrace], None]:
-    """Says what happened to packets; when nobody reads it any more, the switch ends."""
-    import sys
+    """Says what happened to packets. When nobody reads it any more, the switch ends; a slow reader is waited for."""
+    import io
 
     from cais_tools.switch.tracing import text_of
 
     def tell(trace: PassTrace) -> None:
+        text = io.StringIO()
+        if json:
+            emit_json("cais.trace/1", trace.as_dict(), text)
+        else:
+            text.write(text_of(trace) + "\n")
         try:
-            if json:
-                emit_json("cais.trace/1", trace.as_dict())
-            else:
-                say(text_of(trace))
-                sys.stdout.flush()
+            _write_until(stop, text.getvalue().encode())
         except BrokenPipeError:
             stop.set()
 
     return tell
+
+
+def _write_until(stop: threading.Event, data: bytes) -> None:
+    """Write to stdout, but for `stop`: a reader that takes nothing must not keep the switch from ending."""
+    import os
+    import select
+    import sys
+
+    stdout = sys.stdout.fileno()
+    while data and not stop.is_set():
+        _, writable, _ = select.select([], [stdout], [], _LOOK_FOR_STOP)
+        if writable:
+            # A pipe that is writable takes this much at once (POSIX).
+            data = data[os.write(stdout, data[: select.PIPE_BUF]) :]
 
 
 def _say_ready(running: EmbeddedSwitch, device_id: int, json: bool) -> None:

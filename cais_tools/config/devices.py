@@ -39,7 +39,6 @@ class Device:
     `ports` maps front-panel names and numbers to the switch's own port numbers; empty where they are the same.
     `link_gbps` is the speed of the ranks' links in Gb/s, `rtt_us` their round-trip time, `hold_us` how long a sum waits
     for the slowest rank: groups need slots for all that is under way in that time.
-    `link_gbps`, `rtt_us` and `hold_us` (how long a sum waits for the slowest rank) are what windows are checked with.
     """
 
     name: str

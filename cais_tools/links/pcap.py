@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import struct
 import threading
 import time
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PcapWriter", "RecordingLink", "read_pcap"]
 
+_LOG = logging.getLogger(__name__)
+
 _MAGIC_MICROSECONDS, _MAGIC_NANOSECONDS = 0xA1B2C3D4, 0xA1B23C4D
 _LINKTYPE_ETHERNET = 1
 _SNAP_LENGTH = 262_144
@@ -28,17 +32,20 @@ _FILE_HEADER, _RECORD_HEADER = "IHHiIII", "IIII"
 
 
 class PcapWriter:
-    """A pcap file with nanosecond timestamps; several threads may write to it."""
+    """A pcap file with nanosecond timestamps; several threads may write to it.
+
+    Raises UsageError where the file cannot be written. A `write` that fails (disk full) raises OSError and closes it.
+    """
 
     def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
         try:
             self._file = path.open("wb")
+            self._append(
+                struct.pack("!" + _FILE_HEADER, _MAGIC_NANOSECONDS, 2, 4, 0, 0, _SNAP_LENGTH, _LINKTYPE_ETHERNET)
+            )
         except OSError as err:
             raise UsageError(f"cannot write {path}: {err.strerror}") from err
-        self._lock = threading.Lock()
-        self._file.write(
-            struct.pack("!" + _FILE_HEADER, _MAGIC_NANOSECONDS, 2, 4, 0, 0, _SNAP_LENGTH, _LINKTYPE_ETHERNET)
-        )
 
     def write(self, frames: Iterable[bytes], timestamp_ns: int | None = None) -> None:
         """Append frames that passed at `timestamp_ns` (since 1970; default: now)."""
@@ -48,9 +55,18 @@ class PcapWriter:
             parts += (struct.pack("!" + _RECORD_HEADER, seconds, rest, len(frame), len(frame)), frame)
         with self._lock:
             if not self._file.closed:
-                self._file.write(b"".join(parts))
-                # For whoever looks into the file while it is written.
-                self._file.flush()
+                self._append(b"".join(parts))
+
+    def _append(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+            # For whoever looks into the file while it is written.
+            self._file.flush()
+        except OSError:
+            # What is still buffered would fail again, at `close`.
+            with contextlib.suppress(OSError):
+                self._file.close()
+            raise
 
     def close(self) -> None:
         with self._lock:
@@ -97,14 +113,23 @@ def _byte_order_and_unit(path: Path, data: bytes) -> tuple[str, int]:
 
 
 class RecordingLink(ForwardingLink):
-    """A link that writes the frames it sends and receives into a pcap file (which stays open when it is closed)."""
+    """A link that writes the frames it sends and receives into a pcap file (which stays open when it is closed).
+
+    Where the file takes no more (disk full), the recording ends, with a warning in the log, and the frames pass on.
+    """
 
     def __init__(self, link: Link, writer: PcapWriter) -> None:
         super().__init__(link)
         self._writer = writer
 
     def _sent(self, frames: Sequence[bytes] | NDArray[np.uint8]) -> None:
-        self._writer.write(bytes(frame) for frame in frames)
+        self._record(bytes(frame) for frame in frames)
 
     def _received(self, frames: list[bytes]) -> None:
-        self._writer.write(frames)
+        self._record(frames)
+
+    def _record(self, frames: Iterable[bytes]) -> None:
+        try:
+            self._writer.write(frames)
+        except OSError as err:
+            _LOG.warning("the recording of %s ends here: %s", self.name, err.strerror)

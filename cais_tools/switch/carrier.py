@@ -1,10 +1,13 @@
 """Which ports have lost their carrier: what `watch_port` and backup replicas ask (P4Runtime 1.4, 9.2.2 and 9.5.2).
 
 Network interfaces tell, by the kernel's operational state (RFC 2863). Cables of datagrams have none to lose.
+An interface is known by its index, as to the socket that a port has on it: a renamed one is the same, and one that was
+deleted stays down, even where another of its name comes.
 """
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,20 +16,28 @@ __all__ = ["CarrierWatch"]
 
 _INTERFACES = Path("/sys/class/net")
 _UP = ("up", "unknown")  # loopback and tunnels say "unknown"
-_SECONDS = 0.1
+_LOOK_EVERY = 0.1  # seconds
 
 
 class CarrierWatch:
     """Looks at the links with these names, by port; `changed` gets the ports that are down whenever they are others.
 
-    Links that are no network interface when this is made are never down. `folder` has an entry for each interface.
+    Links that are no network interface when this is made are never down. `folder` has an entry for each interface;
+    `name_of` tells the name that the interface with an index has now (OSError: it is gone).
     """
 
     def __init__(
-        self, names: Mapping[int, str], changed: Callable[[frozenset[int]], None], *, folder: Path = _INTERFACES
+        self,
+        names: Mapping[int, str],
+        changed: Callable[[frozenset[int]], None],
+        *,
+        folder: Path = _INTERFACES,
+        name_of: Callable[[int], str] = socket.if_indextoname,
     ) -> None:
-        states = {port: folder / name.removeprefix("interface:") / "operstate" for port, name in names.items()}
-        self._states = {port: state for port, state in states.items() if state.exists()}
+        self._folder = folder
+        self._name_of = name_of
+        found = {port: folder / name.removeprefix("interface:") / "ifindex" for port, name in names.items()}
+        self._indices = {port: int(each.read_text()) for port, each in found.items() if each.exists()}
         self._changed = changed
         self._down: frozenset[int] = frozenset()
         self._ended = threading.Event()
@@ -35,7 +46,7 @@ class CarrierWatch:
     def start(self) -> None:
         """Look at once, and then all the time."""
         self.look()
-        if self._states:
+        if self._indices:
             self._thread.start()
 
     def stop(self) -> None:
@@ -44,18 +55,17 @@ class CarrierWatch:
             self._thread.join()
 
     def look(self) -> None:
-        down = frozenset(port for port, state in self._states.items() if _read(state) not in _UP)
+        down = frozenset(port for port, index in self._indices.items() if self._state(index) not in _UP)
         if down != self._down:
             self._down = down
             self._changed(down)
 
     def _run(self) -> None:
-        while not self._ended.wait(_SECONDS):
+        while not self._ended.wait(_LOOK_EVERY):
             self.look()
 
-
-def _read(state: Path) -> str:
-    try:
-        return state.read_text().strip()
-    except OSError:
-        return "notpresent"
+    def _state(self, index: int) -> str:
+        try:
+            return (self._folder / self._name_of(index) / "operstate").read_text().strip()
+        except OSError:
+            return "notpresent"

@@ -53,7 +53,7 @@ class SwitchConfig:
         """Raises UsageError for what cannot be."""
         lowest = 0 if self.profile == "bmv2" else 1
         if not lowest <= self.device_id < 1 << 64:
-            raise UsageError(f"device id {self.device_id} is not possible: ids start at {lowest}")
+            raise UsageError(f"device id {self.device_id} is not possible: ids start at {lowest} and have 64 bits")
         if self.queue_depth < 1:
             raise UsageError(f"a queue of {self.queue_depth} packets holds nothing")
         if not 0 < self.cpu_port <= HIGHEST_PORT:
@@ -154,6 +154,8 @@ def _open(number: int, spec: str, record: Path | None, stack: contextlib.ExitSta
         return link
     from cais_tools.links.pcap import PcapWriter, RecordingLink
 
+    if not record.name:
+        raise UsageError(f"cannot record into {record}: it is a folder", hint="for example --record trace.pcap")
     writer = stack.enter_context(PcapWriter(record.with_name(f"{record.stem}-port{number}{record.suffix}")))
     return RecordingLink(link, writer)
 
@@ -166,14 +168,18 @@ def run_switch(
 ) -> int | None:
     """Run a switch until `stop` is set, or SIGINT or SIGTERM comes (in the main thread); which signal it was.
 
-    `ready` is called once it listens. Everything is closed when this returns or raises.
+    `ready` is called once it listens. `stop` is set before the switch ends, whatever ends it: what waits in
+    `on_trace` for a reader must give up then. Everything is closed when this returns or raises.
     """
     stop = stop if stop is not None else threading.Event()
     with _noted_signals() as received, EmbeddedSwitch(config) as switch:
         if ready is not None:
             ready(switch)
-        while not received and not stop.wait(_LOOK_FOR_SIGNALS):
-            pass
+        try:
+            while not received and not stop.wait(_LOOK_FOR_SIGNALS):
+                pass
+        finally:
+            stop.set()
     return received[0] if received else None
 
 

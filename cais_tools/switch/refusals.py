@@ -21,7 +21,9 @@ __all__ = ["AlreadyExists", "Exhausted", "Invalid", "NotFound", "ProgramError", 
 
 
 class ProgramError(Refused):
-    pass
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        # It quotes names of the program, which may be any text; an error is one line.
+        super().__init__(" ".join(message.splitlines()), hint=hint)
 
 
 class StateError(Refused):

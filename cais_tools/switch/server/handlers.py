@@ -1,7 +1,8 @@
 """The service's methods as gRPC gets them, with requests parsed here.
 
 gRPC's own way with bytes that are no message leaves a call behind that never ends when they come on a stream, and the
-server then never stops; it also writes a traceback for each.
+server then never stops; it also writes a traceback for each. And it waits for the one request of a call for ever, in a
+thread that others need: here all calls are streams to gRPC (on the wire they are the same), and the wait has an end.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -10,12 +11,13 @@ server then never stops; it also writes a traceback for each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError, Message
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2, p4runtime_pb2_grpc
+from cais_tools.switch.server.stalls import StallWatch
 from cais_tools.switch.server.status import P4Error, abort
 
 __all__ = ["service_handler"]
@@ -31,7 +33,8 @@ class _Malformed:
 _Behaviour = Callable[[Any, grpc.ServicerContext], Any]
 
 
-def service_handler(service: p4runtime_pb2_grpc.P4RuntimeServicer) -> grpc.GenericRpcHandler:
+def service_handler(service: p4runtime_pb2_grpc.P4RuntimeServicer, stalls: StallWatch) -> grpc.GenericRpcHandler:
+    """What `grpc.Server` serves; `stalls` ends the calls whose request does not come."""
     descriptor = p4runtime_pb2.DESCRIPTOR.services_by_name["P4Runtime"]
     handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for method in descriptor.methods:
@@ -40,9 +43,9 @@ def service_handler(service: p4runtime_pb2_grpc.P4RuntimeServicer) -> grpc.Gener
         if method.client_streaming:
             handler = grpc.stream_stream_rpc_method_handler(_checked_stream(behaviour), parse, _serialize)
         elif method.server_streaming:
-            handler = grpc.unary_stream_rpc_method_handler(_checked(behaviour), parse, _serialize)
+            handler = grpc.stream_stream_rpc_method_handler(_checked(behaviour, stalls), parse, _serialize)
         else:
-            handler = grpc.unary_unary_rpc_method_handler(_checked(behaviour), parse, _serialize)
+            handler = grpc.stream_unary_rpc_method_handler(_checked(behaviour, stalls), parse, _serialize)
         handlers[method.name] = handler
     return grpc.method_handlers_generic_handler(descriptor.full_name, handlers)
 
@@ -61,17 +64,19 @@ def _serialize(message: Message) -> bytes:
     return message.SerializeToString()
 
 
-def _checked(behaviour: _Behaviour) -> _Behaviour:
-    def call(request: object, context: grpc.ServicerContext) -> Any:
+def _checked(behaviour: _Behaviour, stalls: StallWatch) -> _Behaviour:
+    """The behaviour of a call with one request, for gRPC to call with a stream of it."""
+
+    def call(requests: Iterator[object], context: grpc.ServicerContext) -> Any:
+        with stalls.waiting(context):
+            request = next(requests, None)
+        if request is None:
+            abort(context, P4Error(code_pb2.INVALID_ARGUMENT, "the call has ended without a request"))
         if isinstance(request, _Malformed):
-            _refuse(context, request)
+            abort(context, request.error)
         return behaviour(request, context)
 
     return call
-
-
-def _refuse(context: grpc.ServicerContext, request: _Malformed) -> NoReturn:
-    abort(context, request.error)
 
 
 def _checked_stream(behaviour: _Behaviour) -> _Behaviour:

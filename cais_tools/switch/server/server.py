@@ -60,9 +60,13 @@ class P4RuntimeServer:
                 ("grpc.max_send_message_length", -1),
                 ("grpc.max_allowed_incoming_connections", limits.connections),
                 ("grpc.server_handshake_timeout_ms", limits.handshake_ms),
+                ("grpc.max_connection_idle_ms", limits.idle_ms),
+                ("grpc.keepalive_time_ms", limits.silent_ms),
+                ("grpc.keepalive_timeout_ms", limits.silent_ms),
+                ("grpc.http2.ping_timeout_ms", limits.silent_ms),
             ),
         )
-        self._server.add_generic_rpc_handlers((service_handler(self._service),))
+        self._server.add_generic_rpc_handlers((service_handler(self._service, self._stalls),))
 
     @property
     def address(self) -> str:

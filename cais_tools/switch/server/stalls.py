@@ -1,4 +1,4 @@
-"""Reads whose client does not take the answer (flow control): they end, so that others find a thread."""
+"""Calls whose client does not send its request, or does not take the answer: they end, so that others find a thread."""
 
 from __future__ import annotations
 

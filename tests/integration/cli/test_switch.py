@@ -135,3 +135,9 @@ def _sleep() -> None:
     import time
 
     time.sleep(0.05)
+
+
+def test_a_recording_without_a_name() -> None:
+    finished = run("switch", "--grpc", "127.0.0.1:0", "--port", "1=cable:0:9", "--record", "/")
+    assert finished.returncode == 2
+    assert "cannot record into /: it is a folder" in finished.stderr

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import select
 import subprocess
 import time
 from collections.abc import Callable, Generator
@@ -85,6 +87,19 @@ def test_the_switch_ends_when_nobody_reads_its_trace() -> None:
         assert switch.process.wait(20) == 141
         assert switch.process.stderr is not None
         assert switch.process.stderr.read() == ""
+
+
+def test_a_trace_whose_reader_has_stopped_does_not_keep_the_switch() -> None:
+    frame = router(1).frames[0]
+    with running("--trace") as switch:
+        assert switch.process.stdout is not None
+        pipe = switch.process.stdout.fileno()
+        # It is full with the first of the packet's two lines.
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+        switch.hosts[0].send([frame])
+        assert select.select([pipe], [], [], 20)[0]
+        switch.process.terminate()
+        assert switch.process.wait(20) == 143
 
 
 def test_a_trace_tells_what_is_missing() -> None:

@@ -105,6 +105,64 @@ def test_calls_at_the_same_time() -> None:
         assert is_served(address)
 
 
+def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """One of HTTP/2 (RFC 9113, section 4.1)."""
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0) + frame(4, 1, 0)
+
+
+def call_without_a_request(stream: int) -> bytes:
+    """The HEADERS of a Write; DATA never comes. All fields are literals (RFC 7541, section 6.2.2)."""
+    fields = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": _SERVICE + "Write",
+        ":authority": "switch",
+        "te": "trailers",
+        "content-type": "application/grpc",
+    }
+    block = b"".join(b"\0" + b"".join(bytes([len(text)]) + text.encode() for text in field) for field in fields.items())
+    return frame(1, 4, stream, block)
+
+
+def test_calls_whose_request_never_comes() -> None:
+    with limited(streams=2, calls=2, stalled_ms=400) as address:
+        host, _, port = address.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as idle:
+            idle.sendall(_HELLO)
+            idle.sendall(b"".join(call_without_a_request(2 * number + 1) for number in range(10)))
+            assert is_served(address)
+
+
+def test_connections_that_call_nothing() -> None:
+    with limited(connections=2, idle_ms=300) as address, contextlib.ExitStack() as stack:
+        host, _, port = address.rpartition(":")
+        for _ in range(2):
+            idle = stack.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE))
+            idle.sendall(_HELLO)
+        assert is_served(address)
+
+
+def test_clients_that_have_vanished() -> None:
+    """Their machine is gone: the connection is open, but nobody answers."""
+    with limited(connections=1, silent_ms=1000) as address, contextlib.ExitStack() as stack:
+        host, _, port = address.rpartition(":")
+        gone = stack.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE))
+        gone.sendall(_HELLO + call_without_a_request(1))
+        assert is_served(address)
+
+
+def test_a_call_that_ends_without_a_request() -> None:
+    with Network([1]) as network, Client(network.switch.address) as client:
+        write = client._channel.stream_unary(_SERVICE + "Write", bytes, bytes)
+        with pytest.raises(grpc.RpcError) as refused:
+            write(iter(()))
+        assert code(refused.value) == grpc.StatusCode.INVALID_ARGUMENT
+        assert "without a request" in text(refused.value)
+
+
 def test_messages() -> None:
     with limited(message_bytes=100_000) as address, Client(address) as client:
         assert client.status() == code_pb2.OK

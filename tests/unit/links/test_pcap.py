@@ -84,3 +84,20 @@ def test_a_recording_link_writes_both_directions(tmp_path: Path) -> None:
         link.close()
     assert [frame for _, frame in read_pcap(path)] == [b"a", b"b", b"\1\2", b"\3\4"]
     assert memory.closed
+
+
+def test_frames_pass_when_the_recording_has_no_room(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    behind = MemoryLink()
+    with PcapWriter(tmp_path / "f.pcap") as writer, Path("/dev/full").open("wb") as full:
+        writer._file.close()  # pyright: ignore[reportPrivateUsage]
+        writer._file = full  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        link = RecordingLink(behind, writer)
+        assert [link.send([b"one"]), link.send([b"two"])] == [1, 1]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the recording of {link.name} ends here: No space left on device"
+    ]
+
+
+def test_a_file_that_has_no_room_at_all() -> None:
+    with pytest.raises(UsageError, match="cannot write /dev/full: No space left on device"):
+        PcapWriter(Path("/dev/full"))

@@ -8,12 +8,14 @@ from cais_tools.switch.carrier import CarrierWatch
 
 
 def test_interfaces_that_lose_their_carrier(tmp_path: Path) -> None:
-    for name, state in (("veth1", "up"), ("lo", "unknown"), ("eth0", "down")):
+    interfaces = {1: "lo", 2: "veth1", 3: "eth0"}
+    for (index, name), state in zip(interfaces.items(), ("unknown", "up", "down"), strict=True):
         (tmp_path / name).mkdir()
+        (tmp_path / name / "ifindex").write_text(f"{index}\n")
         (tmp_path / name / "operstate").write_text(state + "\n")
     told: list[frozenset[int]] = []
     names = {1: "veth1", 2: "interface:lo", 3: "eth0", 4: "cable:9001:9002"}
-    watch = CarrierWatch(names, told.append, folder=tmp_path)
+    watch = CarrierWatch(names, told.append, folder=tmp_path, name_of=interfaces.__getitem__)
     watch.look()
     watch.look()
     assert told == [{3}]
@@ -23,6 +25,10 @@ def test_interfaces_that_lose_their_carrier(tmp_path: Path) -> None:
     assert told[-1] == {1, 2, 3}
     for name in ("veth1", "lo", "eth0"):
         (tmp_path / name / "operstate").write_text("up\n")
+    watch.look()
+    assert told[-1] == frozenset()
+    (tmp_path / "veth1").rename(tmp_path / "renamed")
+    interfaces[2] = "renamed"
     watch.look()
     assert told[-1] == frozenset()
 

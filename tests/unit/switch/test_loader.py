@@ -264,3 +264,9 @@ def with_table(edit: Callable[[Json], object]) -> Json:
 )
 def test_the_place_is_told(program: Json, message: str) -> None:
     assert refused(program) == message
+
+
+def test_a_refusal_is_one_line_whatever_the_names_are() -> None:
+    program = with_primitive("no_op")
+    program["pipelines"][0]["tables"][0]["direct_meters"] = "two\nlines"
+    assert refused(program) == "table t refers to meter two lines, which is not there"
