@@ -145,4 +145,5 @@ class SlotsView:
 def _line(*cells: str) -> str:
     """One line of a table that is written while it grows: widths are those of what usually comes."""
     time, group, seq, op, layer, chunk, spread, result, rest = cells
-    return f"{time:<21}  {group:>5}  {seq:>10}  {op:<17}  {layer:>5}  {chunk:>5}  {spread:>9}  {result:>10}  {rest}".rstrip()
+    which = f"{time:<21}  {group:>5}  {seq:>10}  {op:<17}  {layer:>5}  {chunk:>5}"
+    return f"{which}  {spread:>9}  {result:>10}  {rest}".rstrip()

@@ -55,7 +55,7 @@ class Expectation:
         name = ""
         for item in text.split(","):
             if "=" in item:
-                name, item = (part.strip() for part in item.split("=", 1))  # noqa: PLW2901
+                name, item = (part.strip() for part in item.split("=", 1))
                 if name not in _NAMES and name not in _PORTS:
                     raise UsageError(f"--expect: no field {name!r}", hint=", ".join([*_NAMES, "ports"]))
             if not name or not item.strip():

@@ -3,14 +3,14 @@
 
 local cais = Proto("cais", "CAIS in-network aggregation")
 
-local HEADER_BYTES, LANE_BYTES = @header_bytes@, @lane_bytes@
-local LEAST_PAYLOAD = @least_payload@ -- behind the EtherType; a shorter frame is padded by Ethernet
-local SWITCH = "@switch_mac@"
-local ops = { @ops@ }
-local widths = { @widths@ }
+local HEADER_BYTES, LANE_BYTES = @{header_bytes}, @{lane_bytes}
+local LEAST_PAYLOAD = @{least_payload} -- behind the EtherType; a shorter frame is padded by Ethernet
+local SWITCH = "@{switch_mac}"
+local ops = { @{ops} }
+local widths = { @{widths} }
 
 local fields = cais.fields
-@fields@
+@{fields}
 fields.result = ProtoField.bool("cais.result", "Result, from the switch")
 fields.lanes = ProtoField.bytes("cais.lanes", "Lanes")
 fields.lane_count = ProtoField.uint32("cais.lane_count", "Number of lanes")
@@ -151,4 +151,4 @@ function cais.dissector(buffer, pinfo, root)
 end
 
 -- Every way to an EtherType leads here: Ethernet, VLAN tags one in another, cooked captures.
-DissectorTable.get("ethertype"):add(@ethertype@, cais)
+DissectorTable.get("ethertype"):add(@{ethertype}, cais)

@@ -25,9 +25,9 @@ _HEXADECIMAL = ("reserved",)
 
 
 class _Template(Template):
-    """`@name@`, because Lua has its own use for `$` and `%`."""
+    """`@{name}`, because Lua has its own use for `$`."""
 
-    pattern = r"(?:(?P<escaped>@@)|@(?P<named>[a-z_]+)@|(?P<braced>(?!))|(?P<invalid>(?!)))"
+    delimiter = "@"
 
 
 def dissector() -> str:
