@@ -110,8 +110,9 @@ def _combined(
 
 
 def _lanes_right(found: Aggregates, results: NDArray[np.int64], expected: NDArray[np.int32]) -> NDArray[np.bool_]:
-    got, count = found.payload[results], found.rows["lanes"][results]
-    beyond = np.arange(got.shape[1]) >= count[:, None]
+    got = found.payload[results]
+    count: NDArray[np.int64] = found.rows["lanes"][results].astype(np.int64)
+    beyond = np.greater_equal(np.arange(got.shape[1]), count[:, None])
     return np.logical_or(got == expected, beyond).all(axis=1)
 
 
