@@ -112,8 +112,9 @@ def _combined(
 def _lanes_right(found: Aggregates, results: NDArray[np.int64], expected: NDArray[np.int32]) -> NDArray[np.bool_]:
     got = found.payload[results]
     count: NDArray[np.int64] = found.rows["lanes"][results].astype(np.int64)
-    beyond = np.greater_equal(np.arange(got.shape[1]), count[:, None])
-    return np.logical_or(got == expected, beyond).all(axis=1)
+    same: NDArray[np.bool_] = got == expected
+    same[np.arange(got.shape[1]) >= count[:, np.newaxis]] = True
+    return np.logical_and.reduce(same, axis=1)
 
 
 def _differs(found: Aggregates, repeated: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.bool_]:
