@@ -91,7 +91,7 @@ class SlotsView:
             str(slot.layer_id),
             str(slot.chunk_id),
             duration(slot.spread_ns),
-            "-" if slot.result_ns is None else f"+{duration(slot.result_ns)}",
+            "+" * (slot.result_ns is not None and slot.result_ns >= 0) + duration(slot.result_ns),
             ", ".join(parts) + (f"  ! {'; '.join(notes)}" if notes else ""),
         )
 
