@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import signal
 import subprocess
 from collections.abc import Generator
@@ -74,6 +75,10 @@ def _at_a_terminal(arguments: list[str], answer: bytes | None, **settings: str) 
     answered = False
     try:
         while True:
+            # A signal between the prompt and the read behind it interrupts nothing: people press Ctrl-C again.
+            if answered and answer is None and not select.select([ours], [], [], 1.0)[0]:
+                process.send_signal(signal.SIGINT)
+                continue
             try:
                 some = os.read(ours, 65536)
             except OSError:  # nobody has the other end any more
