@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ class Slot:
     contributed: Mapping[int, int]
     """When each contribution came, counted from the first one, in the order of arrival."""
     missing: tuple[int, ...]
-    """Who has contributed to the group, and not to this."""
+    """Who contributes to the group, and has not to this."""
     duplicates: Mapping[int, int]
     """How many more than one each has sent."""
     results: int
@@ -77,6 +78,9 @@ class SlotsReport:
     """Worst first: who is missing most, then who held the others up most."""
 
 
+_RARELY = 10
+
+
 class _Tally:
     """Sums for each contributor."""
 
@@ -98,7 +102,7 @@ class Slots:
     def __init__(self, interfaces: Sequence[CaptureInterface], *, live: bool = False) -> None:
         self._window = Window(interfaces, payload=False, live=live)
         self.contributors = self._window.contributors
-        self._members: dict[int, set[int]] = {}
+        self._members: dict[int, Counter[int]] = {}
         self._missing: dict[int, int] = {}
         self._tally = _Tally()
         self._aggregates = self._with_result = self._incomplete = self._diverged = 0
@@ -141,9 +145,8 @@ class Slots:
         self._tally.grow(len(self.contributors))
         given = _Given(found)
         self._count(given)
-        pairs = zip(given.group.tolist(), given.sender.tolist(), strict=True)
-        for group, sender in set(pairs):
-            self._members.setdefault(group, set()).add(sender)
+        for (group, sender), times in Counter(zip(given.group.tolist(), given.sender.tolist(), strict=True)).items():
+            self._members.setdefault(group, Counter())[sender] += times
         slots = [self._slot(found, given, at) for at in np.argsort(_first_numbers(found), kind="stable").tolist()]
         for slot in slots:
             self._aggregates += 1
@@ -165,6 +168,16 @@ class Slots:
         np.add.at(columns[:, _LAST], given.sender[several], 1)
         np.add.at(columns[:, _HELD_UP], given.sender[several], given.lag[several] - given.lag[several - 1])
 
+    def _absent(self, group: int, senders: Sequence[int], *, answered: bool) -> tuple[int, ...]:
+        """Who contributes to the group, and not here; an address that rarely does may be spoiled, or an outsider's."""
+        counts = self._members.get(group, Counter[int]())
+        often = max(counts.values(), default=0) / _RARELY
+        return tuple(
+            who
+            for who in sorted(counts.keys() - set(senders))
+            if counts[who] >= often or (not answered and self.contributors.rank(who) is not None)
+        )
+
     def _slot(self, found: Aggregates, given: _Given, at: int) -> Slot:
         packet = found.rows[found.start[at]]
         begin, end = given.bounds[at]
@@ -182,7 +195,7 @@ class Slots:
             chunk_id=int(packet["chunk_id"]),
             first_ns=first,
             contributed=dict(zip(senders, lags, strict=True)),
-            missing=tuple(sorted(self._members.get(group, set()).difference(senders))),
+            missing=self._absent(group, senders, answered=given.results[at] > 0),
             duplicates={who: times for who, times in zip(senders, repeated, strict=True) if times},
             results=given.results[at],
             spread_ns=lags[-1] if senders else None,

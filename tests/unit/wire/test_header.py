@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cais_tools.wire.header import HEADER_BYTES, HEADER_FIELDS, Header, Op, frame_bytes, group_mac
+from cais_tools.wire.header import HEADER_BYTES, HEADER_FIELDS, Header, Op, frame_bytes, group_mac, lanes_in
 
 
 def test_header_is_twenty_bytes_in_the_order_of_the_design() -> None:
@@ -38,3 +38,19 @@ def test_only_sums_and_copies_are_linear() -> None:
 def test_frame_sizes() -> None:
     assert [frame_bytes(lanes) for lanes in (0, 32, 64, 256)] == [34, 162, 290, 1058]
     assert group_mac(255) == "03:ca:15:00:00:ff"
+
+
+@pytest.mark.parametrize(
+    ("payload_len", "body", "lanes"),
+    [
+        (0, 256, 0),  # header-only
+        (256, 256, 64),
+        (12, 256, 64),  # the last packet of a tensor: all lanes are there
+        (12, 26, 3),  # padded to 60 bytes by Ethernet
+        (10, 26, 3),
+        (4000, 26, 6),  # more is promised than is there
+        (256, 7, 1),  # cut off
+    ],
+)
+def test_lanes_behind_a_header(payload_len: int, body: int, lanes: int) -> None:
+    assert lanes_in(payload_len, body) == lanes

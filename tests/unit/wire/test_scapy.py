@@ -1,12 +1,18 @@
 # pyright: basic, reportAttributeAccessIssue=false
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
-from scapy.layers.l2 import Dot1Q, Ether
-from scapy.packet import Raw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.l2 import CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
+from scapy.packet import Packet, Raw
 
 from cais_tools.wire.frames import build_frames
-from cais_tools.wire.header import Op
+from cais_tools.wire.header import ETHERTYPE_CAIS, HEADER_BYTES, SWITCH_MAC, Op
 from cais_tools.wire.scapy import CAIS
 
 
@@ -63,3 +69,45 @@ def test_answers() -> None:
     assert result.hashret() == contribution.hashret()
     assert not CAIS(group_id=1, seq_num=6).answers(contribution)
     assert not CAIS().answers(Raw())
+
+
+def test_payload_len_follows_from_the_lanes() -> None:
+    assert Ether(bytes(Ether() / CAIS(lanes=[1, -2])))[CAIS].payload_len == 8
+    assert Ether(bytes(Ether() / CAIS()))[CAIS].payload_len == 0
+
+
+def test_a_short_frame_is_padded_and_payload_len_tells_where() -> None:
+    packet = Ether(bytes(Ether() / CAIS(lanes=[1, -2])) + bytes(18))
+    assert packet[CAIS].lanes == [1, -2]
+    assert packet.lastlayer().load == bytes(18)
+
+
+def test_a_long_frame_has_all_lanes_of_the_program() -> None:
+    packet = Ether(bytes(Ether() / CAIS(payload_len=8, lanes=[1, -2, *[0] * 30])))
+    assert packet[CAIS].lanes == [1, -2, *[0] * 30]
+
+
+@pytest.mark.parametrize("cooked", [CookedLinux, CookedLinuxV2])
+def test_tags_in_tags_and_cooked_captures(cooked: type[Packet]) -> None:
+    inner = Dot1AD(vlan=3) / Dot1Q(vlan=5) / CAIS(lanes=[7])
+    assert Ether(bytes(Ether() / inner))[CAIS].lanes == [7]
+    assert cooked(bytes(cooked() / CAIS(lanes=[7])))[CAIS].lanes == [7]
+
+
+def test_only_the_switch_answers() -> None:
+    rank, result = Ether(src="02:ca:15:01:00:00") / CAIS(seq_num=5), Ether(src=SWITCH_MAC) / CAIS(seq_num=5)
+    assert result.answers(rank)
+    assert not rank.answers(rank)
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_dissected(data: bytes) -> None:
+    packet = Ether(bytes(12) + ETHERTYPE_CAIS.to_bytes(2, "big") + data)
+    assert (CAIS in packet) == (len(data) >= HEADER_BYTES)
+    assert bytes(packet)[14:] == data
+
+
+def test_it_is_loaded_with_one_line() -> None:
+    line = "from cais_tools.wire.scapy import CAIS; from scapy.layers.l2 import Ether; print(Ether().type, CAIS().name)"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split()[-1] == "CAIS"

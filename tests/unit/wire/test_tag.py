@@ -66,3 +66,12 @@ def test_term_depends_on_all_that_ranks_must_agree_on(
 def test_sequence_numbers_wrap() -> None:
     seq = np.array([2**32 - 1, 0], np.uint32)
     assert len(set(tag.term(1, 0, seq, 0).tolist())) == 2
+
+
+@pytest.mark.parametrize("epoch", [1, 77, 2**32 - 1])
+def test_a_term_tells_its_epoch(epoch: int) -> None:
+    for rank in range(RANKS):
+        found = tag.epochs_of(
+            tag.term(epoch, GROUP, SEQ, rank), np.full(len(SEQ), GROUP, np.uint8), SEQ, np.full(len(SEQ), rank)
+        )
+        assert (found == epoch).all()
