@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cais_tools.links.link import Link
 
-__all__ = ["FaultCounts", "FaultModel", "FaultyLink"]
+__all__ = ["FaultCounts", "FaultModel", "FaultyLink", "parse_faults"]
 
 _FURTHEST = 16  # how many later frames may overtake a reordered one
 
@@ -39,6 +39,22 @@ class FaultModel:
     @property
     def any(self) -> bool:
         return max(self.loss, self.duplicate, self.reorder, self.corrupt) > 0
+
+
+def parse_faults(text: str) -> FaultModel:
+    """Read `loss=2%&corrupt=0.001&seed=7`. Raises UsageError."""
+    known = [each.name for each in fields(FaultModel)]
+    values: dict[str, float] = {}
+    for item in text.split("&"):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or name not in known:
+            raise UsageError(f"{item!r} is no fault of a link", hint=f"NAME=SHARE, of {', '.join(known)}")
+        try:
+            values[name] = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+        except ValueError:
+            raise UsageError(f"{name}: {value!r} is no number", hint="for example loss=2%") from None
+    seed = int(values.pop("seed", 0))
+    return FaultModel(**values, seed=seed)
 
 
 @dataclass

@@ -21,9 +21,17 @@ _FORMS = "a link is an interface (veth1, interface:veth1) or a cable (cable:LOCA
 def open_link(spec: str) -> Link:
     """Open `cable:LOCAL:PEER` (LOCAL 0: the kernel chooses), `interface:NAME` or `NAME`.
 
+    To see how everything behaves on a bad link, append its faults: `veth1?loss=2%&corrupt=0.1%&seed=7`, of loss,
+    duplicate, reorder, corrupt (shares of the frames, in each direction) and seed.
+
     Raises UsageError for a spec that makes no sense or an interface that does not exist, NotPermitted without the
     privilege that raw sockets need, Refused when the kernel says no (a UDP port that is taken).
     """
+    spec, mark, faults = spec.partition("?")
+    if mark:
+        from cais_tools.links.faults import FaultyLink, parse_faults
+
+        return FaultyLink(open_link(spec), parse_faults(faults))
     kind, separator, rest = spec.strip().partition(":")
     if kind == "cable":
         from cais_tools.links.cable import Cable

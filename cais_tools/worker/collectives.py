@@ -17,6 +17,7 @@ from cais_tools.errors import UsageError
 from cais_tools.wire.header import LANE_BYTES, Op
 from cais_tools.worker import blocks, layout, ordered
 from cais_tools.worker.config import Membership
+from cais_tools.worker.formats import FORMATS, Format
 from cais_tools.worker.layout import Owners
 from cais_tools.worker.transfer import Accept, Rows, Transfer
 
@@ -28,64 +29,74 @@ Plan: TypeAlias = Generator[Transfer, Rows, T]
 Tensor: TypeAlias = NDArray[Any]
 Words: TypeAlias = NDArray[np.int32]
 
+_FLOATS = ("float32", "float16", "bfloat16")
 _REDUCTIONS = {
-    Op.ALLREDUCE: (np.int32, np.float32, np.float64),
-    Op.ALLREDUCE_MAX: (np.int32, np.float32),
-    Op.ALLREDUCE_MIN: (np.int32, np.float32),
-    Op.ALLREDUCE_PRODUCT: (np.int32,),
+    Op.ALLREDUCE: ("int32", "float64", *_FLOATS),
+    Op.ALLREDUCE_MAX: ("int32", *_FLOATS),
+    Op.ALLREDUCE_MIN: ("int32", *_FLOATS),
+    Op.ALLREDUCE_PRODUCT: ("int32",),
 }
 
 
-def all_reduce(member: Membership, array: Tensor, op: Op, layer_id: int) -> Plan[Tensor]:
+def all_reduce(member: Membership, array: Tensor, op: Op, layer_id: int, *, bfloat16: bool = False) -> Plan[Tensor]:
     """Reduce `array` over all ranks; every rank gets the result, of the same shape and type.
 
-    Sums of int32 wrap as NumPy's do; sums of float32 and float64 have the error bound of `blocks`. Max and min of
-    int32 and float32 and products of int32 are exact.
+    Sums of int32 wrap as NumPy's do; sums of float32 and float64 have the error bound of `blocks`, those of float16 and
+    bfloat16 that of `halves`. Max and min and products are exact. With `bfloat16`, `array` holds bits in uint16.
+
+    Two 16-bit numbers share a word in sums. A maximum or minimum is one of whole words, so there each has its own.
     """
-    dtype = _check_reduction(array, op)
-    flat = _flat(array, dtype)
-    if dtype.kind == "i":
+    kind = _check_reduction(array, op, bfloat16)
+    flat = _flat(array)
+    if kind == "int32":
         result = yield from _reduce_words(member, flat, op, layer_id)
     elif op == Op.ALLREDUCE:
-        rows = yield from _sum_floats(member, _to_rows(flat.astype(np.float64), member.lanes), layer_id, None)
-        result = _narrow(rows.reshape(-1)[: flat.size], dtype)
+        number_format = FORMATS[kind]
+        rows = _to_rows(flat, member.lanes * number_format.per_word)
+        result = (yield from _sum_floats(member, rows, number_format, layer_id, None)).reshape(-1)[: flat.size]
     else:
-        words = ordered.to_ordered(flat, nan_first=op == Op.ALLREDUCE_MIN)
-        result = ordered.from_ordered((yield from _reduce_words(member, words, op, layer_id)))
+        number_format = FORMATS[kind]
+        words = ordered.to_ordered(number_format.widen(flat), nan_first=op == Op.ALLREDUCE_MIN)
+        result = number_format.narrow(ordered.from_ordered((yield from _reduce_words(member, words, op, layer_id))))
     return result.reshape(array.shape)
 
 
-def reduce_scatter(member: Membership, array: Tensor, layer_id: int) -> Plan[Tensor]:
-    """Add `array` up over all ranks and return this rank's part: the rank-th of n along the first dimension."""
-    dtype = _check_reduction(array, Op.ALLREDUCE)
+def reduce_scatter(member: Membership, array: Tensor, layer_id: int, *, bfloat16: bool = False) -> Plan[Tensor]:
+    """Add `array` up over all ranks and return this rank's part: the rank-th of n along the first dimension.
+
+    Types and exactness are those of `all_reduce`.
+    """
+    kind = _check_reduction(array, Op.ALLREDUCE, bfloat16)
     if array.ndim == 0 or array.shape[0] % member.ranks:
         raise UsageError(
             f"a tensor of shape {array.shape} cannot be scattered over {member.ranks} ranks",
             hint=f"the first dimension must be a multiple of {member.ranks}",
         )
     shape = (array.shape[0] // member.ranks, *array.shape[1:])
-    parts = _flat(array, dtype).reshape(member.ranks, -1)
-    packets = layout.packets(parts.shape[1], member.lanes)
-    padded = np.zeros((member.ranks, packets * member.lanes), dtype)
+    parts = _flat(array).reshape(member.ranks, -1)
+    width = _width(member, kind)
+    packets = layout.packets(parts.shape[1], width)
+    padded = np.zeros((member.ranks, packets * width), parts.dtype)
     padded[:, : parts.shape[1]] = parts
-    rows = padded.reshape(member.ranks, packets, member.lanes).swapaxes(0, 1).reshape(-1, member.lanes)
+    rows = padded.reshape(member.ranks, packets, width).swapaxes(0, 1).reshape(-1, width)
     owners = layout.interleaved(member.ranks, packets)
-    result = yield from _sum_rows(member, rows, layer_id, owners)
-    mine = result[owners == member.rank].reshape(-1)[: parts.shape[1]]
-    return _narrow(mine, dtype).reshape(shape)
+    result = yield from _sum_rows(member, rows, kind, layer_id, owners)
+    return result[owners == member.rank].reshape(-1)[: parts.shape[1]].reshape(shape)
 
 
-def reduce(member: Membership, array: Tensor, root: int, layer_id: int) -> Plan[Tensor | None]:
-    """Add `array` up over all ranks; `root` gets the sum, the others None."""
-    dtype = _check_reduction(array, Op.ALLREDUCE)
+def reduce(
+    member: Membership, array: Tensor, root: int, layer_id: int, *, bfloat16: bool = False
+) -> Plan[Tensor | None]:
+    """Add `array` up over all ranks; `root` gets the sum, the others None. Types are those of `all_reduce`."""
+    kind = _check_reduction(array, Op.ALLREDUCE, bfloat16)
     _check_rank(member, root)
-    flat = _flat(array, dtype)
-    rows = _to_rows(flat, member.lanes)
+    flat = _flat(array)
+    rows = _to_rows(flat, _width(member, kind))
     owners = np.full(len(rows), root, np.intp)
-    result = yield from _sum_rows(member, rows, layer_id, owners)
+    result = yield from _sum_rows(member, rows, kind, layer_id, owners)
     if member.rank != root:
         return None
-    return _narrow(result.reshape(-1)[: flat.size], dtype).reshape(array.shape)
+    return result.reshape(-1)[: flat.size].reshape(array.shape)
 
 
 def all_gather(member: Membership, array: Tensor, layer_id: int) -> Plan[Tensor]:
@@ -175,16 +186,18 @@ def _gather(member: Membership, own_rows: Rows, owners: Owners, op: Op, layer_id
     return result
 
 
-def _sum_rows(member: Membership, rows: NDArray[Any], layer_id: int, owners: Owners) -> Plan[NDArray[Any]]:
+def _sum_rows(member: Membership, rows: NDArray[Any], kind: str, layer_id: int, owners: Owners) -> Plan[NDArray[Any]]:
     """Add rows of int32 or floats up, each for its owner."""
-    if rows.dtype.kind == "i":
+    if kind == "int32":
         return (yield from _reduce_rows(member, rows, Op.ALLREDUCE, layer_id, owners=owners))
-    return (yield from _sum_floats(member, rows.astype(np.float64), layer_id, owners))
+    return (yield from _sum_floats(member, rows, FORMATS[kind], layer_id, owners))
 
 
-def _sum_floats(member: Membership, rows: blocks.Blocks, layer_id: int, owners: Owners | None) -> Plan[blocks.Blocks]:
-    """Add up in the rounds that `blocks` describes."""
-    words = blocks.codewords(rows)
+def _sum_floats(
+    member: Membership, rows: NDArray[Any], number_format: Format, layer_id: int, owners: Owners | None
+) -> Plan[NDArray[Any]]:
+    """Add up in the rounds that `blocks` describes; each row is a block."""
+    words = number_format.codewords(rows)
     agreed_rows = yield from _reduce_rows(
         member,
         _to_rows(words.reshape(-1), member.lanes),
@@ -196,27 +209,32 @@ def _sum_floats(member: Membership, rows: blocks.Blocks, layer_id: int, owners: 
     agreed = agreed_rows.reshape(-1)[: words.size].reshape(words.shape)
     sums = yield from _reduce_rows(
         member,
-        blocks.quantise(rows, agreed, member.ranks),
+        number_format.quantise(rows, agreed, member.ranks),
         Op.ALLREDUCE,
         layer_id,
         owners=owners,
         salt=blocks.salt(agreed),
     )
-    result = blocks.restore(sums, agreed, member.ranks)
+    result = number_format.restore(sums, agreed, member.ranks, rows.dtype)
     flagged = np.flatnonzero(blocks.has_non_finite(agreed))
     if len(flagged):
         counts = yield from _reduce_rows(
             member,
-            blocks.count_non_finite(rows[flagged]),
+            number_format.count_non_finite(rows[flagged]),
             Op.ALLREDUCE,
             layer_id,
             owners=None if owners is None else owners[flagged],
         )
-        result[flagged] = blocks.with_non_finite(result[flagged], counts)
+        result[flagged] = number_format.with_non_finite(result[flagged], counts)
     return result
 
 
 # Tensors and rows
+
+
+def _width(member: Membership, kind: str) -> int:
+    """Return how many numbers are in a packet."""
+    return member.lanes * (FORMATS[kind].per_word if kind in FORMATS else 1)
 
 
 def _to_rows(flat: NDArray[Any], lanes: int) -> NDArray[Any]:
@@ -251,26 +269,25 @@ def _rows_to_array(words: Words, like: Tensor) -> Tensor:
     return words.view(np.uint8)[: like.nbytes].view(like.dtype).reshape(like.shape)
 
 
-def _flat(array: Tensor, dtype: np.dtype[Any]) -> NDArray[Any]:
-    return np.ascontiguousarray(array, dtype).reshape(-1)
+def _flat(array: Tensor) -> NDArray[Any]:
+    """Return the elements in this machine's byte order; no copy where they are so already."""
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(-1)
 
 
-def _narrow(flat: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    with np.errstate(over="ignore", under="ignore"):
-        return flat.astype(dtype)
-
-
-def _check_reduction(array: Tensor, op: Op) -> np.dtype[Any]:
-    """Return the type in this machine's byte order; UsageError when the switch cannot reduce it."""
+def _check_reduction(array: Tensor, op: Op, bfloat16: bool) -> str:
+    """Return the name of the type; UsageError when the switch cannot reduce it."""
     if op not in _REDUCTIONS:
         raise UsageError(f"{op.label} reduces nothing")
-    dtype = array.dtype.newbyteorder("=")
-    if dtype not in _REDUCTIONS[op]:
-        supported = "; ".join(
-            f"{known.label}: {', '.join(np.dtype(t).name for t in types)}" for known, types in _REDUCTIONS.items()
+    if bfloat16 and array.dtype != np.uint16:
+        raise UsageError(f"an array of {array.dtype.name} holds no bfloat16", hint="give the bits as uint16")
+    kind = "bfloat16" if bfloat16 else array.dtype.name
+    if kind not in _REDUCTIONS[op]:
+        supported = "; ".join(f"{known.label}: {', '.join(kinds)}" for known, kinds in _REDUCTIONS.items())
+        raise UsageError(
+            f"{op.label} of {kind} is not supported",
+            hint=f"supported are {supported}" + ("; for bits of bfloat16, say so" if kind == "uint16" else ""),
         )
-        raise UsageError(f"{op.label} of {dtype.name} is not supported", hint=f"supported are {supported}")
-    return dtype
+    return kind
 
 
 def _check_rank(member: Membership, rank: int) -> None:

@@ -75,17 +75,20 @@ class Endpoint:
         """A copy of what has been sent and received since the endpoint exists."""
         return replace(self._counters)
 
-    def all_reduce(self, array: Tensor, *, op: Op = Op.ALLREDUCE, layer_id: int = 0) -> Tensor:
-        """Reduce over all ranks (see `collectives.all_reduce` for types and exactness). Same shape and type."""
-        return self.run(collectives.all_reduce(self.member, array, op, layer_id))
+    def all_reduce(self, array: Tensor, *, op: Op = Op.ALLREDUCE, layer_id: int = 0, bfloat16: bool = False) -> Tensor:
+        """Reduce over all ranks (see `collectives.all_reduce` for types and exactness). Same shape and type.
 
-    def reduce_scatter(self, array: Tensor, *, layer_id: int = 0) -> Tensor:
+        With `bfloat16`, here and below, tensors are uint16 and hold the bits (torch: `tensor.view(torch.uint16)`).
+        """
+        return self.run(collectives.all_reduce(self.member, array, op, layer_id, bfloat16=bfloat16))
+
+    def reduce_scatter(self, array: Tensor, *, layer_id: int = 0, bfloat16: bool = False) -> Tensor:
         """Sum over all ranks, of which each rank gets its part along the first dimension."""
-        return self.run(collectives.reduce_scatter(self.member, array, layer_id))
+        return self.run(collectives.reduce_scatter(self.member, array, layer_id, bfloat16=bfloat16))
 
-    def reduce(self, array: Tensor, root: int, *, layer_id: int = 0) -> Tensor | None:
+    def reduce(self, array: Tensor, root: int, *, layer_id: int = 0, bfloat16: bool = False) -> Tensor | None:
         """Sum over all ranks, for `root` alone; the others get None."""
-        return self.run(collectives.reduce(self.member, array, root, layer_id))
+        return self.run(collectives.reduce(self.member, array, root, layer_id, bfloat16=bfloat16))
 
     def all_gather(self, array: Tensor, *, layer_id: int = 0) -> Tensor:
         """Every rank's array, stacked: shape (n, *array.shape)."""
@@ -95,8 +98,10 @@ class Endpoint:
         """The owner's array; the others' only say shape and type."""
         return self.run(collectives.broadcast(self.member, array, owner, layer_id))
 
-    def run(self, plan: collectives.Plan[T]) -> T:
+    def run(self, plan: collectives.Plan[T], *, fingerprint: int = 0) -> T:
         """Carry out a plan of `collectives`.
+
+        `fingerprint`, 32 bits, goes into every integrity tag: ranks that disagree about it refuse each other's results.
 
         Raises OperationTimedOut when no result comes for too long, ResultRefused when the switch holds a damaged
         result, OperationInterrupted after `interrupt`, UsageError for tensors that cannot be sent.
@@ -109,7 +114,7 @@ class Endpoint:
         try:
             transfer = next(plan)
             while True:
-                transfer = plan.send(self._carry_out(transfer))
+                transfer = plan.send(self._carry_out(transfer.marked(fingerprint)))
         except StopIteration as stop:
             return stop.value
 

@@ -224,6 +224,8 @@ class Exchange:
         fresh = current.copy()
         fresh[current] = ~self._done[index[current]]
         counters.duplicates += int(np.count_nonzero(current & ~fresh))
+        if fresh.all():
+            return index, headers, payload
         return index[fresh], headers[fresh], payload[fresh]
 
     def _is_good(self, index: Indices, headers: Headers, payload: Rows) -> Flags:

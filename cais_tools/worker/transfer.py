@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -43,3 +43,11 @@ class Transfer:
     @property
     def packets(self) -> int:
         return len(self.chunk_ids)
+
+    def marked(self, fingerprint: int) -> Transfer:
+        """Return the transfer with another word in the salt of every packet; 0 changes nothing."""
+        if not fingerprint:
+            return self
+        word = np.uint32(fingerprint)
+        salt = np.full(self.packets, word) if self.salt is None else self.salt ^ word
+        return replace(self, salt=salt)

@@ -24,6 +24,8 @@ from cais_tools.worker import (
     ResultRefused,
     Timing,
     blocks,
+    collectives,
+    halves,
 )
 from tests.unit.worker.model import SCATTERED, ModelSwitch
 
@@ -121,6 +123,12 @@ def check_everything(group: LocalGroup, steps: int) -> None:
         for result in group.run(lambda e, x=floats: e.all_reduce(x[e.member.rank])):
             off = np.abs(result - floats.sum(axis=0, dtype=np.float64)).reshape(-1)
             assert np.all(off <= blocks.error_bound(floats.reshape(RANKS, -1), LANES))
+
+        for result in group.run(lambda e, x=floats: e.all_reduce(halves.to_bfloat16(x[e.member.rank]), bfloat16=True)):
+            assert result.dtype == np.uint16
+            bits = halves.to_bfloat16(floats)
+            off = np.abs(halves.from_bfloat16(result) - halves.from_bfloat16(bits).sum(axis=0, dtype=np.float64))
+            assert np.all(off.reshape(-1) <= halves.error_bound(bits.reshape(RANKS, -1), LANES))
 
 
 def check_max_min_product(group: LocalGroup) -> None:
@@ -233,6 +241,38 @@ def test_patience_with_results_that_stay_bad(make: Callable[..., Bench], monkeyp
     assert caught.value.packet == 0
     assert caught.value.payload is not None
     np.testing.assert_array_equal(caught.value.payload, [28] * 10 + [0] * (LANES - 10))
+    group.close()
+
+
+SHARED_PLANS = [
+    ("sum", lambda m, x: collectives.all_reduce(m, x, Op.ALLREDUCE, 0)),
+    ("sum of floats", lambda m, x: collectives.all_reduce(m, x.astype(np.float32), Op.ALLREDUCE, 0)),
+    ("max", lambda m, x: collectives.all_reduce(m, x, Op.ALLREDUCE_MAX, 0)),
+    ("max of floats", lambda m, x: collectives.all_reduce(m, x.astype(np.float16), Op.ALLREDUCE_MAX, 0)),
+    ("product", lambda m, x: collectives.all_reduce(m, x, Op.ALLREDUCE_PRODUCT, 0)),
+    ("gather", lambda m, x: collectives.all_gather(m, x, 0)),
+    ("scatter", lambda m, x: collectives.reduce_scatter(m, x, SCATTERED)),
+]
+
+
+@pytest.mark.parametrize(("name", "plan"), SHARED_PLANS, ids=[name for name, _ in SHARED_PLANS])
+def test_ranks_of_another_opinion_refuse_each_others_results(
+    make: Callable[..., Bench], name: str, plan: Callable[[Membership, Any], collectives.Plan[Any]]
+) -> None:
+    """Of as many packets as the others, so that nothing else speaks against them."""
+    bench = make()
+    group = LocalGroup(bench.endpoints, renew=bench.renew, patience=Patience(0, 0))
+    sizes = [100, 100, 104, 100]
+
+    def call(endpoint: Endpoint, fingerprints: list[int]) -> object:
+        rank = endpoint.member.rank
+        return endpoint.run(plan(endpoint.member, np.ones(sizes[rank], np.int32)), fingerprint=fingerprints[rank])
+
+    group.run(lambda e: call(e, [0] * RANKS))
+    group.run(lambda e: call(e, [0xFFFFFFFF] * RANKS))
+    with pytest.raises(ResultRefused):
+        group.run(lambda e: call(e, [5, 5, 6, 5]))
+    group.run(lambda e: call(e, [7] * RANKS))
     group.close()
 
 

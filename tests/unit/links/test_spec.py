@@ -10,6 +10,7 @@ import pytest
 from cais_tools.errors import Refused, UsageError
 from cais_tools.links import open_link, parse_ports
 from cais_tools.links.cable import Cable
+from cais_tools.links.faults import FaultModel, FaultyLink, parse_faults
 
 
 def test_ports_keep_their_order() -> None:
@@ -71,6 +72,19 @@ def test_a_cable_by_name() -> None:
     assert isinstance(link, Cable)
     assert link.name == f"cable:{link.local_port}:9001"
     link.close()
+
+
+def test_a_bad_cable_by_name() -> None:
+    link = open_link("cable:0:9001?loss=2%&corrupt=0.001&seed=7")
+    assert isinstance(link, FaultyLink)
+    assert parse_faults("loss=2%&corrupt=0.001&seed=7") == FaultModel(loss=0.02, corrupt=0.001, seed=7)
+    link.close()
+
+
+@pytest.mark.parametrize("faults", ["", "loss", "loss=much", "lost=2%", "loss=120%", "loss=-1"])
+def test_bad_faults_are_refused(faults: str) -> None:
+    with pytest.raises(UsageError):
+        parse_faults(faults)
 
 
 def test_a_taken_udp_port_is_refused() -> None:

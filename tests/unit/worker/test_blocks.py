@@ -58,6 +58,13 @@ def assert_within_bound(inputs: NDArray[Any], lanes: int = LANES) -> None:
                 assert abs(got - want) <= limit
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_signalling_nans_make_numpy_complain_of_nothing(dtype: type[np.floating[Any]]) -> None:
+    inputs = np.array([[np.inf], [1.0]], dtype)
+    inputs.view(np.uint32 if dtype is np.float32 else np.uint64)[0] += 1
+    np.testing.assert_array_equal(summed(inputs), [np.nan])
+
+
 EDGE_64 = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.0, 1e300, -1.7976931348623157e308]
 NON_FINITE = [float("nan"), float("inf"), float("-inf")]
 

@@ -157,18 +157,19 @@ def test_payload_len_of_the_last_packet_is_what_is_left() -> None:
     ("dtype", "op"),
     [
         (np.int64, Op.ALLREDUCE),
-        (np.float16, Op.ALLREDUCE),
+        (np.uint16, Op.ALLREDUCE),
         (np.bool_, Op.ALLREDUCE),
         (np.float64, Op.ALLREDUCE_MAX),
         (np.float64, Op.ALLREDUCE_MIN),
         (np.float32, Op.ALLREDUCE_PRODUCT),
+        (np.float16, Op.ALLREDUCE_PRODUCT),
     ],
 )
 def test_what_is_not_supported_is_said(dtype: type[Any], op: Op) -> None:
     with pytest.raises(UsageError, match=f"{op.label} of {np.dtype(dtype).name} is not supported") as caught:
         next(collectives.all_reduce(members(2)[0], np.zeros(3, dtype), op, 0))
     assert caught.value.hint is not None
-    assert "allreduce-max: int32, float32" in caught.value.hint
+    assert "allreduce-max: int32, float32, float16, bfloat16" in caught.value.hint
 
 
 def test_bad_calls_are_refused() -> None:
