@@ -51,6 +51,14 @@ def switch(
         Literal["spec", "bmv2"],
         option(envvar="CAIS_PROFILE", help="Answer as the P4Runtime specification, or as simple_switch_grpc."),
     ] = "spec",
+    temperature: Annotated[
+        str | None,
+        option(
+            envvar="CAIS_TEMPERATURE",
+            metavar="CELSIUS|FILE",
+            help="What the switch tells over gNMI that its chip has; a file is read each time somebody asks.",
+        ),
+    ] = None,
     tls_cert: Annotated[
         Path | None,
         option(envvar="CAIS_SWITCH_TLS_CERT", metavar="FILE", help="Serve TLS with this certificate (PEM)."),
@@ -83,6 +91,7 @@ def switch(
 
     from cais_tools.links import parse_ports
     from cais_tools.switch.embedded import SwitchConfig, run_switch
+    from cais_tools.switch.thermometer import parse_temperature
 
     if not port:
         raise UsageError("a switch needs ports", hint="for example --port 1=veth1 --port 2=veth2")
@@ -105,6 +114,7 @@ def switch(
         profile=profile,
         on_trace=_tracer(stop, json) if trace else None,
         record=record,
+        temperature=parse_temperature(temperature) if temperature is not None else None,
     )
 
     received = run_switch(config, ready=lambda running: _say_ready(running, config.device_id, json), stop=stop)

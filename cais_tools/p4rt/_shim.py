@@ -9,12 +9,11 @@ times slower).
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import sys
-from pathlib import Path
-from types import ModuleType
+from importlib.abc import InspectLoader
+from types import CodeType, ModuleType
 from typing import Any
 
 __all__ = ["load"]
@@ -51,13 +50,13 @@ def _build(name: str) -> None:
     from google.protobuf.internal import builder
 
     spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
+    if spec is None or not isinstance(spec.loader, InspectLoader) or (code := spec.loader.get_code(name)) is None:
         raise ImportError(f"the p4runtime package has no {name}")
     module = ModuleType(name, f"{name}, built from the descriptor in {spec.origin}")
     module.__file__ = spec.origin
     module.__spec__ = spec
     pool: Any = descriptor_pool.Default()
-    descriptor = pool.AddSerializedFile(serialized_descriptor(Path(spec.origin).read_text(), name))
+    descriptor = pool.AddSerializedFile(serialized_descriptor(code, name))
     names = module.__dict__
     names["DESCRIPTOR"] = descriptor
     builder.BuildMessageAndEnumDescriptors(descriptor, names)
@@ -67,15 +66,13 @@ def _build(name: str) -> None:
     setattr(sys.modules[parent], short, module)
 
 
-def serialized_descriptor(source: str, name: str) -> bytes:
-    """The `serialized_pb` literal of the module's `DESCRIPTOR = FileDescriptor(...)`."""
-    for node in ast.parse(source).body:
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-            continue
-        target = node.targets[0]
-        if not isinstance(target, ast.Name) or target.id != "DESCRIPTOR":
-            continue
-        for keyword in node.value.keywords:
-            if keyword.arg == "serialized_pb":
-                return bytes(ast.literal_eval(keyword.value))
+def serialized_descriptor(code: CodeType, name: str) -> bytes:
+    """The literal in the module's code that holds its file descriptor: a FileDescriptorProto whose first field is the
+    name of the .proto file. Compiled code is at hand from the module's cache; to parse the source takes 0.1 s.
+    """
+    file = name.removesuffix("_pb2").replace(".", "/").encode() + b".proto"
+    beginning = b"\n" + bytes([len(file)]) + file
+    for literal in code.co_consts:
+        if isinstance(literal, bytes) and literal.startswith(beginning):
+            return literal
     raise ImportError(f"{name} holds no serialized descriptor; is another p4runtime version installed?")

@@ -16,6 +16,7 @@ from cais_tools.links import HIGHEST_PORT, open_link
 from cais_tools.switch.device import Device
 from cais_tools.switch.ports import PortStats
 from cais_tools.switch.server import Bmv2Profile, Limits, P4RuntimeServer, Profile, Tls
+from cais_tools.switch.thermometer import Thermometer
 
 if TYPE_CHECKING:
     from cais_tools.links import Link
@@ -33,7 +34,9 @@ class SwitchConfig:
     which the specification does not allow). `on_trace` is told about every pass of every packet (`Device`); `record`
     FILE.pcap writes what goes through each port N, both ways, into FILE-portN.pcap. `ports` are links as
     `links.open_link` takes them, by port number (1 to 510). Frames for `cpu_port` are packet-ins, and packet-outs come
-    from there. `queue_depth` is in packets, for each port.
+    from there. `queue_depth` is in packets, for each port. `temperature` is what the switch tells over gNMI that
+    its chip has, in degrees Celsius, or a file with that number, which is read each time somebody asks; None: it tells
+    none. bmv2's simple_switch_grpc offers no gNMI.
     """
 
     grpc_address: str = "127.0.0.1:9559"
@@ -47,6 +50,7 @@ class SwitchConfig:
     insecure: bool = False
     tls: Tls | None = None
     profile: Literal["spec", "bmv2"] = "spec"
+    temperature: float | Path | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -65,6 +69,10 @@ class SwitchConfig:
                 raise UsageError(f"port {number} does not exist: ports are 1 to {HIGHEST_PORT}")
         if self.cpu_port in self.ports:
             raise UsageError(f"port {self.cpu_port} is the CPU port, it cannot have a link")
+        if self.temperature is not None and self.profile == "bmv2":
+            raise UsageError(
+                "simple_switch_grpc tells no temperature", hint="leave out --temperature or --profile bmv2"
+            )
 
 
 # Seconds from a signal to its effect, at most.
@@ -84,6 +92,7 @@ class EmbeddedSwitch:
     def start(self) -> None:
         """Raises what `open_link` raises, Unreachable where the address is taken, UsageError where it must not be."""
         config = self.config
+        thermometer = Thermometer(config.temperature)
         links: dict[int, Link] = {}
         with contextlib.ExitStack() as stack:
             for number, spec in config.ports.items():
@@ -103,6 +112,7 @@ class EmbeddedSwitch:
                 tls=config.tls,
                 profile=Bmv2Profile(config.device_id) if config.profile == "bmv2" else Profile(),
                 limits=config.limits,
+                temperature=thermometer.read,
             )
             device.start()
             stack.callback(device.stop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +23,12 @@ class RunningSwitch:
 
 
 @contextmanager
-def running_switch(*ports: str) -> Generator[RunningSwitch]:
+def running_switch(*ports: str, options: Sequence[str] = ()) -> Generator[RunningSwitch]:
     """A switch on any free address; by default with ports 1 to 4 whose cables lead nowhere."""
     specs = ports or tuple(f"{port}=cable:0:{9}" for port in (1, 2, 3, 4))
     arguments = [argument for spec in specs for argument in ("--port", spec)]
     process = subprocess.Popen(
-        command("switch", "--grpc", "127.0.0.1:0", "--json", *arguments),
+        command("switch", "--grpc", "127.0.0.1:0", "--json", *arguments, *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

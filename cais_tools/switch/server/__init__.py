@@ -7,10 +7,11 @@ profile      what may be answered in more than one way; bmv2/ answers as simple_
 pipeline     a config made ready to run, P4Info and program checked against each other
 entities     a handler for each kind of entity
 schema, matching, p4data, packetio   messages to values and back
+gnmi         gNMI on the same port: the chip's temperature
 limits, tls, address                 how much, and who, is let in
 notifier, digests, streams           what goes to the client by itself
 
-Only `service` and `server` know gRPC; the rest takes messages and returns them.
+Only the two `service` and `server` know gRPC; the rest takes messages and returns them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The service's methods as gRPC gets them, with requests parsed here.
+"""A service's methods as gRPC gets them, with requests parsed here.
 
 gRPC's own way with bytes that are no message leaves a call behind that never ends when they come on a stream, and the
 server then never stops; it also writes a traceback for each. And it waits for the one request of a call for ever, in a
@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError, Message
 
-from cais_tools.p4rt import code_pb2, p4runtime_pb2, p4runtime_pb2_grpc
+from cais_tools.p4rt import code_pb2
 from cais_tools.switch.server.stalls import StallWatch
 from cais_tools.switch.server.status import P4Error, abort
 
@@ -33,13 +33,15 @@ class _Malformed:
 _Behaviour = Callable[[Any, grpc.ServicerContext], Any]
 
 
-def service_handler(service: p4runtime_pb2_grpc.P4RuntimeServicer, stalls: StallWatch) -> grpc.GenericRpcHandler:
-    """What `grpc.Server` serves; `stalls` ends the calls whose request does not come."""
-    descriptor = p4runtime_pb2.DESCRIPTOR.services_by_name["P4Runtime"]
+def service_handler(messages: Any, name: str, service: object, stalls: StallWatch) -> grpc.GenericRpcHandler:
+    """What `grpc.Server` serves: the service of this name in a generated module, by the methods of an object. `stalls`
+    ends the calls whose request does not come.
+    """
+    descriptor = messages.DESCRIPTOR.services_by_name[name]
     handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for method in descriptor.methods:
         behaviour: _Behaviour = getattr(service, method.name)
-        parse = _parser(getattr(p4runtime_pb2, method.input_type.name), method.input_type.full_name)
+        parse = _parser(getattr(messages, method.input_type.name), method.input_type.full_name)
         if method.client_streaming:
             handler = grpc.stream_stream_rpc_method_handler(_checked_stream(behaviour), parse, _serialize)
         elif method.server_streaming:

@@ -63,6 +63,8 @@ class Profile:
     """Whether GetForwardingPipelineConfig answers with a config that is saved but does not run yet."""
     stops_reads_at_failure = False
     """Whether the first request of a batch that fails ends the batch."""
+    offers_gnmi = True
+    """Whether gNMI is served beside P4Runtime."""
 
     def arbitration(self, device_id: int) -> Electorate:
         return Arbitration(device_id)

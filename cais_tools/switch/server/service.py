@@ -10,6 +10,7 @@ import grpc
 
 from cais_tools.p4rt import code_pb2, p4runtime_pb2, p4runtime_pb2_grpc
 from cais_tools.switch.server.control import ControlPlane
+from cais_tools.switch.server.guard import Guard
 from cais_tools.switch.server.profile import Profile
 from cais_tools.switch.server.stalls import StallWatch
 from cais_tools.switch.server.status import P4Error, abort, finish
@@ -39,7 +40,7 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
     def Write(  # noqa: N802 - gRPC's names
         self, request: p4runtime_pb2.WriteRequest, context: grpc.ServicerContext
     ) -> p4runtime_pb2.WriteResponse:
-        with _Guard(context):
+        with Guard(context):
             errors = self._control.write(request)
             if any(errors):
                 finish(context, self._profile.write_ending(errors))
@@ -48,7 +49,7 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
     def Read(  # noqa: N802
         self, request: p4runtime_pb2.ReadRequest, context: grpc.ServicerContext
     ) -> Iterator[p4runtime_pb2.ReadResponse]:
-        with _Guard(context):
+        with Guard(context):
             responses, errors = self._control.read(request)
             for response in responses:
                 with self._stalls.waiting(context):
@@ -59,21 +60,21 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
     def SetForwardingPipelineConfig(  # noqa: N802
         self, request: p4runtime_pb2.SetForwardingPipelineConfigRequest, context: grpc.ServicerContext
     ) -> p4runtime_pb2.SetForwardingPipelineConfigResponse:
-        with _Guard(context):
+        with Guard(context):
             self._control.set_config(request)
         return p4runtime_pb2.SetForwardingPipelineConfigResponse()
 
     def GetForwardingPipelineConfig(  # noqa: N802
         self, request: p4runtime_pb2.GetForwardingPipelineConfigRequest, context: grpc.ServicerContext
     ) -> p4runtime_pb2.GetForwardingPipelineConfigResponse:
-        with _Guard(context):
+        with Guard(context):
             return self._control.get_config(request)
         raise AssertionError("unreachable: the guard ends the RPC")
 
     def Capabilities(  # noqa: N802
         self, request: p4runtime_pb2.CapabilitiesRequest, context: grpc.ServicerContext
     ) -> p4runtime_pb2.CapabilitiesResponse:
-        with _Guard(context):
+        with Guard(context):
             # Stubs before 1.5.0 do not know the field.
             device_id = getattr(request, "device_id", 0)
             if device_id:
@@ -84,7 +85,7 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
         self, request_iterator: Iterator[p4runtime_pb2.StreamMessageRequest], context: grpc.ServicerContext
     ) -> Iterator[p4runtime_pb2.StreamMessageResponse]:
         client = Client()
-        with _Guard(context):
+        with Guard(context):
             self._admit(client)
         try:
             if not context.add_callback(client.close):
@@ -137,21 +138,3 @@ class P4RuntimeService(p4runtime_pb2_grpc.P4RuntimeServicer):
             _LOG.exception("a stream message failed")
             internal = P4Error(code_pb2.INTERNAL, f"{type(error).__name__}: {error}")
             client.offer(stream_error(internal, request))
-
-
-class _Guard:
-    """Turns errors into the RPC's status, and faults of ours into INTERNAL with their text."""
-
-    def __init__(self, context: grpc.ServicerContext) -> None:
-        self._context = context
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, P4Error):
-            abort(self._context, error)
-        # gRPC's own way out of `abort` is a bare Exception.
-        if isinstance(error, Exception) and type(error) is not Exception:
-            _LOG.error("an RPC failed", exc_info=error)
-            abort(self._context, P4Error(code_pb2.INTERNAL, f"{type(error).__name__}: {error}"))

@@ -77,7 +77,7 @@ def test_streams() -> None:
 
 
 def test_calls_at_the_same_time() -> None:
-    with Network([1], limits=Limits(streams=1, calls=2)) as network:
+    with Network([1], limits=Limits(streams=1, calls=2, subscriptions=0)) as network:
         address = network.switch.address
         busy = threading.Barrier(3)
         release = threading.Event()

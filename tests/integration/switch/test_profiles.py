@@ -176,7 +176,13 @@ def test_what_a_one_shot_set_says_of_itself(network: Network) -> None:
         del actions.action_profile_actions[:]
         client.write(MODIFY, entry)
         assert client.read(names.entry("IndirectWS")) == [entry]
-        network.send(3, b"\xab\x00\x00\x00\x01")
+        behind = names.entry("IndirectWS", exact(b"\xac"))
+        behind.table_entry.action.action_profile_action_set.action_profile_actions.add(
+            action=names.action("send", b"\x01"), weight=1
+        )
+        client.write(INSERT, behind)
+        network.send(3, b"\xab\x00\x00\x00\x01", b"\xac\x00\x00\x00\x01")
+        assert network.receive(1) == [b"\xac\x00\x00\x00\x01"]  # so the one before it has been dropped
         actions.action_profile_actions.add(action=names.action("send", b"\x02"), weight=1)
         client.write(MODIFY, entry)
         network.send(3, b"\xab\x00\x00\x00\x02")

@@ -63,7 +63,7 @@ def is_full(client: Client) -> bool:
 
 
 def test_a_client_that_does_not_take_its_answer_is_not_waited_for() -> None:
-    limits = Limits(streams=1, calls=2, stalled_ms=400)
+    limits = Limits(streams=1, calls=2, subscriptions=0, stalled_ms=400)
     with Network([1], limits=limits) as network, primary(network, "multicast") as client:
         client.write(INSERT, *(group_with(size) for size in range(60_000, 60_060)))
         request = p4runtime_pb2.ReadRequest(device_id=DEVICE_ID, entities=[multicast_group(0)] * 10)

@@ -1,4 +1,4 @@
-"""finsy drives our server: pipeline, entities, packet streams, and again after a restart."""
+"""finsy drives our server: pipeline, entities, packet streams, gNMI, and again after a restart."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from tests.integration.third_party.hosts import Hosts
 
 
 def test_finsy(finsy: Environment, tmp_path: Path) -> None:
-    with Network([1, 2, 3]) as network:
+    with Network([1, 2, 3], temperature=42.0) as network:
         hosts = Hosts(network)
         converse(finsy, "finsy_client.py", [network.switch.address, str(DATA)], hosts.answer, tmp_path / "log")

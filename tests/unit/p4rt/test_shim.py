@@ -39,7 +39,7 @@ def test_messages_run_on_the_c_implementation() -> None:
 
 def test_a_file_without_descriptor_is_named() -> None:
     with pytest.raises(ImportError, match="p4\\.x holds no serialized descriptor"):
-        _shim.serialized_descriptor("DESCRIPTOR = other()", "p4.x")
+        _shim.serialized_descriptor(compile("DESCRIPTOR = other(b'p4')", "x.py", "exec"), "p4.x")
 
 
 def test_steps_aside_for_regenerated_code(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ class Bmv2Profile(Profile):
     reports_stream_errors = False
     reports_saved_config = True
     stops_reads_at_failure = True
+    offers_gnmi = False
 
     def __init__(self, device_id: int) -> None:
         self._device_id = device_id

@@ -4,6 +4,7 @@
 # The client is not in the environment in which types are checked.
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -121,8 +122,20 @@ async def packets(switch):
     await stream.aclose()
 
 
+async def temperature():
+    path = fy.GNMIPath("components/component[name=*]/state/temperature/instant")
+    async with fy.GNMIClient(ADDRESS) as client:
+        [update] = await client.get(path)
+        assert (update.path["name"], update.value) == ("chip", 42.0)
+        subscription = client.subscribe()
+        subscription.sample(path, sample_interval=100_000_000)
+        [first] = [update async for update in subscription.synchronize()]
+        second = await anext(aiter(subscription.updates()))
+        assert json.loads(first.value) == json.loads(second.value) == 42.0
+
+
 def script():
-    for step in (write_and_read, come_back):
+    for step in (write_and_read, temperature, come_back):
         network.step(step.__name__)
         asyncio.run(step())
 
