@@ -18,7 +18,9 @@ from cais_tools.cli import (
     build,
     completion,
     config,
+    controller,
     exporter,
+    fallback,
     load,
     rules,
     rules_group,
@@ -26,6 +28,7 @@ from cais_tools.cli import (
     sniff,
     stats,
     switch,
+    top,
     version,
 )
 from cais_tools.cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, USAGE, Terminated, report
@@ -153,9 +156,10 @@ def _root(
         raise typer.Exit(USAGE)
 
 
-_SET_UP, _PROGRAM, _WATCH, _PROVE, _ITSELF = (
+_SET_UP, _PROGRAM, _CONTROL, _WATCH, _PROVE, _ITSELF = (
     "Set up a switch",
     "Say what it reduces",
+    "Control what is offloaded",
     "Watch it",
     "Prove it",
     "The program itself",
@@ -167,7 +171,9 @@ for _heading, _command in (
     (_PROGRAM, rules.add_rule),
     (_PROGRAM, rules.delete_rule),
     (_PROGRAM, rules.dump_rules),
+    (_CONTROL, fallback.fallback),
     (_WATCH, stats.show_stats),
+    (_WATCH, top.top),
     (_WATCH, exporter.exporter),
     (_WATCH, sniff.sniff),
     (_PROVE, smoke.smoke),
@@ -176,11 +182,12 @@ for _heading, _command in (
 ):
     app.command(cls=GroupedCommand, rich_help_panel=_heading)(_command)
 
-for _group in (switch.app, rules_group.app, config.app):
+for _group in (switch.app, rules_group.app, controller.app, config.app):
     for _info in _group.registered_commands:
         _info.cls = GroupedCommand
 
 app.command("complete", hidden=True)(completion.complete)
 app.add_typer(switch.app, name="switch", rich_help_panel=_SET_UP)
 app.add_typer(rules_group.app, name="rules", rich_help_panel=_PROGRAM)
+app.add_typer(controller.app, name="controller", rich_help_panel=_CONTROL)
 app.add_typer(config.app, name="config", rich_help_panel=_ITSELF)

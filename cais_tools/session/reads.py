@@ -26,8 +26,14 @@ from cais_tools.session.rpc import Rpc
 __all__ = ["Reads"]
 
 
+Wanted = tuple[tuple[int, tuple[int, ...]], ...]
+"""Cells of counters, by the counters' numbers."""
+
+
 class Reads(abc.ABC):
     _rpc: Rpc
+    # Who reads the same thousands of cells every second shall not build the request anew each time.
+    _asked: tuple[Wanted, Sequence[p4runtime_pb2.Entity]] = ((), ())
 
     @property
     @abc.abstractmethod
@@ -78,16 +84,14 @@ class Reads(abc.ABC):
     def read_counters(self, cells: Mapping[str, Iterable[int]]) -> dict[str, dict[int, CounterData]]:
         """Some cells of some counters, by counter (as named in `cells`) and index, in one read."""
         names = {self.index.counter(name).preamble.id: name for name in cells}
-        wanted = [
-            p4runtime_pb2.Entity(
-                counter_entry=p4runtime_pb2.CounterEntry(counter_id=counter_id, index=p4runtime_pb2.Index(index=cell))
-            )
-            for counter_id, name in names.items()
-            for cell in cells[name]
-        ]
+        wanted = tuple((counter_id, tuple(cells[name])) for counter_id, name in names.items())
+        asked, entities = self._asked
+        if asked != wanted:
+            entities = _cell_entities(wanted)
+            self._asked = wanted, entities
         found: dict[str, dict[int, CounterData]] = {name: {} for name in cells}
-        if wanted:
-            for each in self._read(wanted, "read its counters"):
+        if entities:
+            for each in self._read(entities, "read its counters"):
                 entry = each.counter_entry
                 found[names[entry.counter_id]][entry.index.index] = _counter_data(entry.data)
         return found
@@ -175,6 +179,16 @@ class Reads(abc.ABC):
             if error.code == "NOT_FOUND":
                 return []
             raise
+
+
+def _cell_entities(wanted: Wanted) -> list[p4runtime_pb2.Entity]:
+    return [
+        p4runtime_pb2.Entity(
+            counter_entry=p4runtime_pb2.CounterEntry(counter_id=counter_id, index=p4runtime_pb2.Index(index=cell))
+        )
+        for counter_id, cells in wanted
+        for cell in cells
+    ]
 
 
 def _counter_data(message: p4runtime_pb2.CounterData) -> CounterData:

@@ -50,9 +50,9 @@ class Rpc:
         self._channel.close()
 
     def open_stream(
-        self, requests: Iterator[p4runtime_pb2.StreamMessageRequest]
+        self, requests: Iterator[p4runtime_pb2.StreamMessageRequest], timeout: float | None = None
     ) -> Iterator[p4runtime_pb2.StreamMessageResponse]:
-        return iter(self._stub.StreamChannel(requests))
+        return iter(self._stub.StreamChannel(requests, timeout=timeout))
 
     def capabilities(self) -> str:
         """The version of P4Runtime that the server speaks; empty where it is too old to say."""

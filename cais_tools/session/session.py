@@ -212,6 +212,11 @@ class SwitchSession(ReadWrite):
             )
         return self._index
 
+    @property
+    def cookie(self) -> int | None:
+        """The cookie of the pipeline that this session knows; another load, even of the same program, has another."""
+        return self._cookie
+
     def refresh(self) -> None:
         """Take over what is loaded now, whatever was before."""
         with self._pipeline_lock:

@@ -17,6 +17,8 @@ from tests.functional.runner import ROOT, command, environment, error_of, invoke
 
 COMMANDS = (
     "build",
+    "controller",
+    "fallback",
     "load",
     "add-rule",
     "delete-rule",
@@ -26,6 +28,7 @@ COMMANDS = (
     "switch",
     "smoke",
     "sniff",
+    "top",
     "version",
 )
 
@@ -64,7 +67,14 @@ def test_all_commands_are_there() -> None:
     text = invoke("--help").stdout
     assert all(f"  {name} " in text for name in (*COMMANDS, "completion", "config", "exporter", "rules"))
     headings = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert headings[1:] == ["Set up a switch:", "Say what it reduces:", "Watch it:", "Prove it:", "The program itself:"]
+    assert headings[1:] == [
+        "Set up a switch:",
+        "Say what it reduces:",
+        "Control what is offloaded:",
+        "Watch it:",
+        "Prove it:",
+        "The program itself:",
+    ]
     assert "Exit codes" in text
 
 
@@ -208,7 +218,7 @@ def test_a_device_that_is_down_is_exit_code_3_and_one_line(arguments: list[str])
     line = next(line for line in finished.stderr.splitlines() if line.startswith("error: "))
     assert "127.0.0.1:1" in line
     assert "refused" in line
-    assert error_of(run(*arguments, "--device", "127.0.0.1:1", "--json"))["exit_code"] == 3
+    assert error_of(invoke(*arguments, "--device", "127.0.0.1:1", "--json"))["exit_code"] == 3
 
 
 def test_the_originals_lines_work_to_the_letter() -> None:
@@ -217,10 +227,10 @@ def test_the_originals_lines_work_to_the_letter() -> None:
         "add-rule --group-id 0 --layer-id 5 --chunk-id 0 --input-ports 1,2,3,4 --output-ports 1,2,3,4 "
         "--op-type allreduce"
     )
-    assert run(*original.split(), CAIS_DEVICE="127.0.0.1:1").returncode == 3
-    assert run("dump-rules", CAIS_DEVICE="127.0.0.1:1").returncode == 3
-    stats = run("show-stats", "--device", "127.0.0.2", "--timeout", "1s")
-    assert stats.returncode == 3
+    assert invoke(*original.split(), env={"CAIS_DEVICE": "127.0.0.1:1"}).exit_code == 3
+    assert invoke("dump-rules", env={"CAIS_DEVICE": "127.0.0.1:1"}).exit_code == 3
+    stats = invoke("show-stats", "--device", "127.0.0.2", "--timeout", "1s")
+    assert stats.exit_code == 3
     assert "127.0.0.2:9559" in stats.stderr
 
 
@@ -289,7 +299,7 @@ def test_closed_streams_are_no_error(closed: str) -> None:
     ("arguments", "words"),
     [
         (["load", "--program", "/no/such.json"], "there is no file /no/such.json"),
-        (["load", "--program", "p4/cais.p4"], "is source, not a compiled program"),
+        (["load", "--program", str(ROOT / "p4/cais.p4")], "is source, not a compiled program"),
         (["load", "--program", "/dev/zero", "--p4info", "/dev/zero"], "too large for a P4 program"),
         (["delete-rule", "--group-id", "0", "--all", "--layer-id", "5"], "--all deletes the whole group"),
         (["show-stats", "--interval", "999999999min"], "more than a day"),
@@ -301,6 +311,6 @@ def test_closed_streams_are_no_error(closed: str) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_happens(arguments: list[str], words: str) -> None:
-    finished = run(*arguments, cwd=ROOT)
-    assert finished.returncode == 2, finished.stderr
+    finished = invoke(*arguments)
+    assert finished.exit_code == 2, finished.stderr
     assert words in finished.stderr

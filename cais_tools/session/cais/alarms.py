@@ -58,9 +58,11 @@ def evaluate_alarms(
 
 
 def _overload(snapshot: Snapshot, rates: Rates | None, limits: Thresholds) -> Alarm | None:
-    delay = (snapshot if rates is None else rates).delay.average_us
     usage = snapshot.sram_usage
-    if delay is None or delay <= limits.overload_delay_us or usage <= limits.overload_sram:
+    if usage <= limits.overload_sram:
+        return None
+    delay = (snapshot if rates is None else rates).delay.average_us
+    if delay is None or delay <= limits.overload_delay_us:
         return None
     now = limits.offload_threshold
     return Alarm(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from cais_tools.session.cais.model import State
 from cais_tools.session.cais.telemetry import (
@@ -32,9 +32,7 @@ def collect_snapshot(
     """A snapshot of these groups and ports; None: of all that have an entry or counted anything."""
     groups = None if groups is None else list(groups)
     ports = None if ports is None else list(ports)
-    outcomes = _group_cells(session, groups)
-    received, sent, delays = _port_cells(session, ports)
-    bad = session.read_counter("bad_frames")
+    outcomes, received, sent, delays, bad = _all_cells(session, groups, ports)
     known = set(state.groups) if groups is None else set(groups)
     known |= {cell // CELLS for cell, data in outcomes.items() if data.packets}
     shown = {port for cells in (received, sent) for port, data in cells.items() if data.packets}
@@ -50,6 +48,29 @@ def collect_snapshot(
         },
         bad_frames={name: bad.get(cell, _NONE).packets for cell, name in enumerate(BAD_FRAMES)},
         rules=state.rules,
+    )
+
+
+def _all_cells(
+    session: ReadWrite, groups: Sequence[int] | None, ports: Sequence[int] | None
+) -> tuple[Cells, Cells, Cells, Cells, Cells]:
+    """Outcomes, frames received and sent, delays, bad frames; in one read where it is known which ones."""
+    if groups is None or ports is None:
+        return (_group_cells(session, groups), *_port_cells(session, ports), session.read_counter("bad_frames"))
+    wanted = {
+        "group_outcomes": [cell for group_id in groups for cell in outcome_cells(group_id)],
+        "port_in": ports,
+        "port_out": ports,
+        "queue_delay": _delay_cells(ports),
+        "bad_frames": range(len(BAD_FRAMES)),
+    }
+    found = session.read_counters(wanted)
+    return (
+        found["group_outcomes"],
+        found["port_in"],
+        found["port_out"],
+        found["queue_delay"],
+        found["bad_frames"],
     )
 
 
@@ -76,12 +97,12 @@ def _delay_cells(ports: Iterable[int]) -> list[int]:
 
 def _group_stats(state: State, group_id: int, cells: Cells) -> GroupStats:
     group = state.groups.get(group_id)
-    mine = {name: cells.get(cell, _NONE) for name, cell in zip(OUTCOMES, outcome_cells(group_id), strict=True)}
+    mine = [cells.get(cell, _NONE) for cell in outcome_cells(group_id)]
     return GroupStats(
         group_id,
         group.slots if group else 0,
-        {name: data.packets for name, data in mine.items()},
-        {name: data.bytes for name, data in mine.items()},
+        {name: data.packets for name, data in zip(OUTCOMES, mine, strict=True)},
+        {name: data.bytes for name, data in zip(OUTCOMES, mine, strict=True)},
         group.members if group else (),
     )
 

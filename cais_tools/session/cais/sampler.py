@@ -42,6 +42,13 @@ class Sampler:
     def take(self) -> Reading:
         """Raises Unreachable, DeadlineExceeded, SwitchRestarted, Refused (no program, or another one)."""
         before = self._before
+        after = self.snapshot()
+        rates = Rates.between(before, after) if before is not None and after.time > before.time else None
+        return Reading(after, rates, evaluate_alarms(after, rates, self._thresholds))
+
+    def snapshot(self) -> Snapshot:
+        """A reading's snapshot alone, for whoever works out the rest. Raises what `take` raises."""
+        before = self._before
         # Counters of groups and ports that no table names are looked through now and then only: it takes far longer.
         is_search = before is None or before.time - self._searched >= _SEARCH_S
         try:
@@ -51,8 +58,7 @@ class Sampler:
             raise
         self._before = after
         self._searched = after.time if is_search else self._searched
-        rates = Rates.between(before, after) if before is not None and after.time > before.time else None
-        return Reading(after, rates, evaluate_alarms(after, rates, self._thresholds))
+        return after
 
     def switch(self) -> CaisSwitch:
         """The switch of the open session; connects where there is none."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import add, itemgetter, mul
 from typing import Final
 
 from cais_tools.session.cais.model import Member, Rule
@@ -44,9 +45,9 @@ CELLS: Final = 16
 BAD_FRAMES: Final = ("short", "payload_len")
 """Frames that no group can be charged with: cut short; payload_len over the payload."""
 
-_AGGREGATED: Final = ("opened", "added", "completed", "completed_alone", "reopened")
-_FELL_BACK: Final = ("no_rule", "no_member", "reopened")
-_REJECTED: Final = ("no_member", "no_rule", "diverged")
+_AGGREGATED: Final = itemgetter("opened", "added", "completed", "completed_alone", "reopened")
+_FELL_BACK: Final = itemgetter("no_rule", "no_member", "reopened")
+_REJECTED: Final = itemgetter("no_member", "no_rule", "diverged")
 
 
 def outcome_cells(group_id: int) -> list[int]:
@@ -69,8 +70,7 @@ class DelayHistogram:
         """Estimated with the middle of each bucket; None without packets."""
         if not self.total:
             return None
-        middles = (sum(_bounds(bucket)) / 2 for bucket in range(CELLS))
-        return sum(count * middle for count, middle in zip(self.counts, middles, strict=True)) / self.total
+        return sum(map(mul, self.counts, _MIDDLES)) / self.total
 
     def percentile_us(self, percent: float) -> float | None:
         """Interpolated within the bucket that it falls into; None without packets."""
@@ -83,16 +83,22 @@ class DelayHistogram:
         return None
 
     def __add__(self, other: DelayHistogram) -> DelayHistogram:
-        return DelayHistogram(tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)))
+        return DelayHistogram(tuple(map(add, self.counts, other.counts)))
 
     def since(self, before: DelayHistogram) -> DelayHistogram:
-        return DelayHistogram(tuple(_since(a, b) for a, b in zip(self.counts, before.counts, strict=True)))
+        if self.counts == before.counts:
+            return _NO_DELAYS
+        return DelayHistogram(tuple(map(_since, self.counts, before.counts)))
 
 
 def _bounds(bucket: int) -> tuple[float, float]:
     if bucket == 0:
         return 0.0, 1.0
     return float(1 << (bucket - 1)), float(1 << bucket)
+
+
+_MIDDLES: Final = tuple(sum(_bounds(bucket)) / 2 for bucket in range(CELLS))
+_NO_DELAYS: Final = DelayHistogram()
 
 
 def _since(now: int, before: int) -> int:
@@ -126,15 +132,15 @@ class GroupStats:
 
     @property
     def aggregated(self) -> int:
-        return sum(self.packets[name] for name in _AGGREGATED)
+        return sum(_AGGREGATED(self.packets))
 
     @property
     def aggregated_bytes(self) -> int:
-        return sum(self.bytes[name] for name in _AGGREGATED)
+        return sum(_AGGREGATED(self.bytes))
 
     @property
     def fell_back(self) -> int:
-        return sum(self.packets[name] for name in _FELL_BACK)
+        return sum(_FELL_BACK(self.packets))
 
     @property
     def duplicates(self) -> int:
@@ -149,7 +155,7 @@ class GroupStats:
     @property
     def rejected(self) -> int:
         """From no member, for no rule, or of ranks that diverged."""
-        return sum(self.packets[name] for name in _REJECTED)
+        return sum(_REJECTED(self.packets))
 
     @property
     def bad(self) -> int:
@@ -162,14 +168,23 @@ class GroupStats:
         return GroupStats(
             self.group_id,
             self.slots,
-            {name: _since(value, before.packets[name]) for name, value in self.packets.items()},
-            {name: _since(value, before.bytes[name]) for name, value in self.bytes.items()},
+            _differences(self.packets, before.packets),
+            _differences(self.bytes, before.bytes),
             self.members,
         )
 
 
+def _together(some: Iterable[DelayHistogram]) -> DelayHistogram:
+    counts = [each.counts for each in some]
+    return DelayHistogram(tuple(map(sum, zip(*counts, strict=True)))) if counts else _NO_DELAYS
+
+
+def _differences(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """As `_since`; written out, for there are thousands of them a second where somebody watches a fleet."""
+    return {name: value - old if value >= (old := before[name]) else value for name, value in now.items()}
+
+
 _NONE: Final = CounterData()
-_NO_DELAYS: Final = DelayHistogram()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +235,7 @@ class Snapshot:
     @property
     def delay(self) -> DelayHistogram:
         """Queue delays of all ports."""
-        return sum((port.delay for port in self.ports.values()), _NO_DELAYS)
+        return _together(port.delay for port in self.ports.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +289,7 @@ class Rates:
             contributions_per_s=sum(each.aggregated for each in some) / seconds,
             reduced_bytes_per_s=sum(each.aggregated_bytes for each in some) / seconds,
             fallback_ratio=_ratio(sum(each.fell_back for each in some), sum(each.contributions for each in some)),
-            delay=sum(delays.values(), _NO_DELAYS),
+            delay=_together(delays.values()),
             group_operations_per_s={key: each.operations / seconds for key, each in groups.items()},
             ports={
                 port: _port_rate(before.ports.get(port, PortStats(port)), each, seconds)
