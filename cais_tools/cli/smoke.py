@@ -65,7 +65,8 @@ def smoke(
         option(
             envvar="CAIS_OPS",
             metavar="LIST",
-            help="sum, sum-float32, max, min, product, all-gather, broadcast, reduce-scatter, reduce.  [default: all]",
+            help="sum, sum-float32, sum-float16, sum-bfloat16, max, min, product, all-gather, broadcast, "
+            "reduce-scatter, reduce.  [default: all]",
         ),
     ] = None,
     seed: Annotated[

@@ -21,7 +21,7 @@ _TABLES = ("devices", "groups", "rules", "controller", "defaults")
 _SCHEMA = "schema"
 """What `cais rules dump` says about its own form."""
 _LINK_KEYS = ("link_gbps", "rtt_us", "hold_us")
-_DEVICE_KEYS = ("address", "device_id", "tls", "ports", *_LINK_KEYS)
+_DEVICE_KEYS = ("address", "device_id", "tls", "ports", "links", *_LINK_KEYS)
 _TLS_KEYS = ("ca", "cert", "key", "server_name")
 
 
@@ -139,7 +139,11 @@ def _read_device(name: str, section: Section, folder: Path) -> Device | None:
     files = None if tls is None else _read_tls(tls, folder)
     numbers = {} if ports is None else _read_ports(ports)
     link = {key: section.number(key, 0.0, 1e6) for key in _LINK_KEYS}
-    return None if address is None else Device(name, address, device_id, files, numbers, section.location(), **link)
+    ends = section.table("links")
+    links = {} if ends is None else _read_links(ends, numbers)
+    if address is None:
+        return None
+    return Device(name, address, device_id, files, numbers, section.location(), **link, links=links)
 
 
 def _read_tls(section: Section, folder: Path) -> TlsFiles:
@@ -159,6 +163,19 @@ def _file(section: Section, key: str, folder: Path) -> Path | None:
     if not path.is_file():
         section.wrong(f"there is no file {path}", key)
     return path
+
+
+def _read_links(section: Section, ports: Mapping[str, int]) -> dict[int, str]:
+    """The host's end of each link, by a port's number or its name in the file."""
+    links: dict[int, str] = {}
+    for name in section.values:
+        link = section.text(name)
+        port = ports.get(name) or (int(name) if name.isascii() and name.isdigit() else 0)
+        if not 1 <= port <= HIGHEST_PORT:
+            section.wrong(f"{name!r} is no port", name, hint=f"ports are names of `ports`, or 1 to {HIGHEST_PORT}")
+        elif link is not None:
+            links[port] = link
+    return links
 
 
 def _read_ports(section: Section) -> dict[str, int]:

@@ -38,7 +38,8 @@ class Device:
 
     `ports` maps front-panel names and numbers to the switch's own port numbers; empty where they are the same.
     `link_gbps` is the speed of the ranks' links in Gb/s, `rtt_us` their round-trip time, `hold_us` how long a sum waits
-    for the slowest rank: groups need slots for all that is under way in that time.
+    for the slowest rank: groups need slots for all that is under way in that time. `links` has the host's end of the
+    link at each port, as `open_link` takes it, in the order of ranks.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Device:
     link_gbps: float | None = None
     rtt_us: float | None = None
     hold_us: float | None = None
+    links: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def port(self, text: str) -> int:
         """The switch's number for a port as users call it. Raises UsageError."""

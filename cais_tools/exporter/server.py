@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import AF_INET, AF_INET6, SO_REUSEADDR, SOL_SOCKET
 from socketserver import ThreadingMixIn
-from typing import Any
+from typing import Any, Protocol
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from prometheus_client import CollectorRegistry
@@ -22,9 +22,9 @@ from prometheus_client.registry import Collector
 
 from cais_tools.errors import NotPermitted, Refused, UsageError
 from cais_tools.exporter.metrics import metric_families
-from cais_tools.fleet.sampling import FleetSampler, Sample
+from cais_tools.fleet.sampling import Sample
 
-__all__ = ["Exporter", "Listen", "parse_listen"]
+__all__ = ["Exporter", "Listen", "Rounds", "parse_listen"]
 
 _FRESH_S = 1.0
 _REQUEST_S = 30.0
@@ -69,10 +69,18 @@ def parse_listen(text: str, *, is_open: bool) -> Listen:
     return listen
 
 
+class Rounds(Protocol):
+    """Where samples come from: a `FleetSampler`, or whoever reads the switches anyway."""
+
+    def take(self, patience: float) -> list[Sample]:
+        """One sample for each device, after `patience` seconds at the most."""
+        ...
+
+
 class _Fleet(Collector):
     """The switches, read once for all who ask within a second."""
 
-    def __init__(self, sampler: FleetSampler, patience: float) -> None:
+    def __init__(self, sampler: Rounds, patience: float) -> None:
         self._sampler, self._patience = sampler, patience
         self._lock = threading.Lock()
         self._samples: list[Sample] = []
@@ -97,13 +105,21 @@ class Exporter:
     """An HTTP server with `/metrics`, OpenMetrics or the older text format as the client asks."""
 
     def __init__(
-        self, sampler: FleetSampler, listen: Listen, *, patience: float = 5.0, tls: tuple[Path, Path] | None = None
+        self,
+        sampler: Rounds,
+        listen: Listen,
+        *,
+        patience: float = 5.0,
+        tls: tuple[Path, Path] | None = None,
+        more: Collector | None = None,
     ) -> None:
-        """Listens at once. Raises Refused where the address is taken or not ours, NotPermitted for a port below 1024,
-        UsageError for a certificate that is none.
+        """Listens at once; `more` is shown beside the switches. Raises Refused where the address is taken or not ours,
+        NotPermitted for a port below 1024, UsageError for a certificate that is none.
         """
         registry = CollectorRegistry()
         registry.register(_Fleet(sampler, patience))
+        if more is not None:
+            registry.register(more)
         self._server = _listening(listen)
         self._server.set_app(_pages(registry))
         self.address = Listen(listen.host, self._server.server_port)
@@ -122,6 +138,10 @@ class Exporter:
             self._server.serve_forever(poll_interval=0.2)
         finally:
             self._server.server_close()
+
+    def stop(self) -> None:
+        """End `serve`, which runs in another thread."""
+        self._server.shutdown()
 
 
 class _Server(ThreadingMixIn, WSGIServer):
