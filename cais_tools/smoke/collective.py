@@ -41,7 +41,17 @@ def plan_of(step: Step, member: Membership) -> Generator[Transfer, Rows, Tensor 
         return collectives.reduce(member, values, step.root, layer)
     if operation.sharded:
         return collectives.reduce_scatter(member, values, layer)
+    if operation.half:
+        return _as_halves(member, step, values, layer)
     return collectives.all_reduce(member, values, operation.op, layer)
+
+
+def _as_halves(member: Membership, step: Step, values: Tensor, layer: int) -> collectives.Plan[Tensor]:
+    """Let float32 travel in the operation's 16-bit type."""
+    operation, number_format = step.operation, step.operation.number_format
+    bfloat16 = operation.half == "bfloat16"
+    plan = collectives.all_reduce(member, number_format.narrow(values), operation.op, layer, bfloat16=bfloat16)
+    return number_format.widen((yield from plan))
 
 
 def _flat(plan: collectives.Plan[Tensor]) -> collectives.Plan[Tensor]:

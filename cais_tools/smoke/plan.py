@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from cais_tools.errors import UsageError
 from cais_tools.wire import Op
+from cais_tools.worker.formats import FORMATS, Format
 
 __all__ = ["DEFAULT_OPERATIONS", "OPERATIONS", "Operation", "Plan", "Step", "Tensor", "operations_named"]
 
 Tensor: TypeAlias = NDArray[Any]
-"""int32 or float32, shape (n,)."""
+"""int32 or float32, shape (n,). Numbers of 16 bits are float32 here that they hold exactly."""
 
 _INT32 = np.iinfo(np.int32)
 # Where sums wrap and comparisons of signed numbers go wrong, if they do.
@@ -33,11 +34,22 @@ class Operation:
     """One rank owns the input (broadcast) or the output (reduce); it is another one in every step."""
     sharded: bool = False
     """Every rank owns an equal part of the whole tensor."""
+    half: str = ""
+    """The 16-bit type in which float32 travels, if any."""
 
     @property
     def values_are_covered(self) -> bool:
         """Whether the integrity tag covers the values too, and not only who contributed."""
         return self.op.is_linear
+
+    @property
+    def number_format(self) -> Format:
+        """How sums of floats travel."""
+        return FORMATS[self.half or np.dtype(self.dtype).name]
+
+    @property
+    def element_bytes(self) -> int:
+        return 2 if self.half else 4
 
 
 OPERATIONS = {
@@ -52,6 +64,8 @@ OPERATIONS = {
         Operation("broadcast", Op.BROADCAST, rooted=True),
         Operation("reduce-scatter", Op.ALLREDUCE, sharded=True),
         Operation("reduce", Op.ALLREDUCE, rooted=True),
+        Operation("sum-float16", Op.ALLREDUCE, np.float32, half="float16"),
+        Operation("sum-bfloat16", Op.ALLREDUCE, np.float32, half="bfloat16"),
     )
 }
 DEFAULT_OPERATIONS = tuple(OPERATIONS)
@@ -108,7 +122,7 @@ class Plan:
 
     def elements(self, operation: Operation) -> int:
         """Elements of the whole tensor; those of a sharded operation fall into equal parts."""
-        count = self.size // 4
+        count = self.size // operation.element_bytes
         return count - count % self.ranks if operation.sharded else count
 
     def __iter__(self) -> Iterator[Step]:
@@ -133,7 +147,8 @@ def _tensor(random: np.random.Generator, operation: Operation, count: int) -> Te
     if operation.dtype is np.float32:
         # Magnitudes from 2^-10 to 2^10, so that the exponents of blocks differ.
         scale = np.exp2(random.integers(-10, 11))
-        return (random.standard_normal(count) * scale).astype(np.float32)
+        values = operation.number_format.narrow((random.standard_normal(count) * scale).astype(np.float32))
+        return operation.number_format.widen(values)
     words = random.integers(_INT32.min, _INT32.max, count, np.int32, endpoint=True)
     known = min(count, len(_EXTREMES))
     words[:known] = random.permutation(_EXTREMES)[:known]

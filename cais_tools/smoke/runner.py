@@ -22,7 +22,7 @@ from cais_tools.smoke.plan import Step, Tensor
 from cais_tools.smoke.refused import explain_refused
 from cais_tools.smoke.report import Comparison, Failure, OperationRow, Report
 from cais_tools.smoke.settings import Settings
-from cais_tools.worker import Counters, Endpoint, LocalGroup, ResultRefused, blocks
+from cais_tools.worker import Counters, Endpoint, LocalGroup, ResultRefused
 
 __all__ = ["run_smoke"]
 
@@ -95,7 +95,7 @@ class _Runner:
             results = self._collective(step)
         row.latencies.append(time.perf_counter() - started)
         row.steps += 1
-        row.bytes += 4 * self._settings.plan.elements(step.operation)
+        row.bytes += step.operation.element_bytes * self._settings.plan.elements(step.operation)
         self._check(step, results, row)
         if self._gloo is not None:
             self._compare(step, results, self._gloo)
@@ -179,8 +179,7 @@ class _Runner:
         row.latencies.append(seconds)
         tolerance = 0.0
         if step.operation.dtype is np.float32:
-            bound = blocks.error_bound(np.stack(step.inputs), self._fabric.lanes)
-            tolerance = float_tolerance(step) + float(np.max(bound))
+            tolerance = float_tolerance(step) + float(np.max(verify.float_bound(step, self._fabric.lanes)))
         row.differences += any(not _agree(mine, other, tolerance) for mine, other in zip(results, theirs, strict=True))
 
 

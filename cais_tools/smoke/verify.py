@@ -15,9 +15,9 @@ from cais_tools.smoke.plan import Operation, Step, Tensor
 from cais_tools.smoke.reference import expected, shard
 from cais_tools.smoke.report import Mismatch
 from cais_tools.wire import Op
-from cais_tools.worker import blocks, layout
+from cais_tools.worker import blocks, halves, layout
 
-__all__ = ["Place", "Wrong", "explain", "first_wrong", "locate"]
+__all__ = ["Place", "Wrong", "explain", "first_wrong", "float_bound", "locate"]
 
 
 @dataclass(frozen=True)
@@ -54,35 +54,45 @@ def first_wrong(step: Step, results: Sequence[Tensor | None], lanes: int) -> Wro
         wrong = np.flatnonzero(_float_differs(step, wanted, got, lanes) if is_float else wanted != got)
         if len(wrong):
             index = int(wrong[0])
-            tolerance = float(_float_bound(step, lanes)[index]) if is_float else 0.0
+            tolerance = float(float_bound(step, lanes)[index]) if is_float else 0.0
             return Wrong(rank, index, wanted, got, tolerance)
     return None
 
 
-def _float_bound(step: Step, lanes: int) -> NDArray[np.float64]:
-    """The error that the endpoint states for each element of a float32 sum."""
-    return blocks.error_bound(np.stack(step.inputs), lanes)
+def float_bound(step: Step, lanes: int) -> NDArray[np.float64]:
+    """The error that the endpoint states for each element of a float sum."""
+    inputs = np.stack(step.inputs)
+    if step.operation.half:
+        return halves.error_bound(step.operation.number_format.narrow(inputs), lanes)
+    return blocks.error_bound(inputs, lanes)
 
 
 def _float_differs(step: Step, wanted: Tensor, got: Tensor, lanes: int) -> NDArray[np.bool_]:
     """Beyond the stated bound of the exact sum, or not the very bits that adding integers gives in any order."""
-    outside = ~(np.abs(wanted - got.astype(np.float64)) <= _float_bound(step, lanes))
+    outside = ~(np.abs(wanted - got.astype(np.float64)) <= float_bound(step, lanes))
     model = _float_model(step, lanes)
     return outside | (model.view(np.int32) != got.view(np.int32))
 
 
 def _float_model(step: Step, lanes: int) -> NDArray[np.float32]:
-    count = len(step.inputs[0])
-    packets = layout.packets(count, lanes)
-    rows = np.zeros((step.ranks, packets * lanes))
+    number_format, count = step.operation.number_format, len(step.inputs[0])
+    width = _width(step.operation, lanes)
+    packets = layout.packets(count, width)
+    padded = np.zeros((step.ranks, packets * width), np.float32)
     for rank, values in enumerate(step.inputs):
-        rows[rank, :count] = values
-    rows = rows.reshape(step.ranks, packets, lanes)
-    agreed = np.max([blocks.codewords(own) for own in rows], axis=0)
+        padded[rank, :count] = values
+    rows = number_format.narrow(padded.reshape(step.ranks, packets, width))
+    agreed = np.max([number_format.codewords(own) for own in rows], axis=0)
     total = np.zeros((packets, lanes), np.int32)
     for own in rows:
-        total += blocks.quantise(own, agreed, step.ranks)
-    return blocks.restore(total, agreed, step.ranks).reshape(-1)[:count].astype(np.float32)
+        total += number_format.quantise(own, agreed, step.ranks)
+    sums = number_format.restore(total, agreed, step.ranks, rows.dtype)
+    return number_format.widen(sums).reshape(-1)[:count]
+
+
+def _width(operation: Operation, lanes: int) -> int:
+    """How many elements are in a packet."""
+    return lanes * 4 // operation.element_bytes
 
 
 def locate(step: Step, rank: int, index: int, lanes: int) -> Place:
@@ -95,10 +105,11 @@ def locate(step: Step, rank: int, index: int, lanes: int) -> Place:
         owner = step.root
     elif operation.sharded:
         part //= step.ranks
-    packet, lane = divmod(inside, lanes)
-    start = index - lane
-    elements = slice(start, start + min(lanes, part - packet * lanes))
-    return Place(_chunk(operation, step.ranks, owner, packet), lane, elements)
+    width = _width(operation, lanes)
+    packet, place = divmod(inside, width)
+    start = index - place
+    elements = slice(start, start + min(width, part - packet * width))
+    return Place(_chunk(operation, step.ranks, owner, packet), place % lanes, elements)
 
 
 def _chunk(operation: Operation, ranks: int, owner: int, packet: int) -> int:
@@ -165,13 +176,13 @@ def _shares(step: Step, rank: int, elements: slice) -> list[Tensor]:
 
 def _elsewhere(step: Step, wrong: Wrong, place: Place, lanes: int) -> dict[str, Tensor]:
     """The right results of other chunks, and of other ranks, by name."""
-    length = place.elements.stop - place.elements.start
+    length, width = place.elements.stop - place.elements.start, _width(step.operation, lanes)
     found: dict[str, Tensor] = {}
     for rank, values in enumerate(expected(step)):
         if values is None or (rank != wrong.rank and not step.operation.sharded):
             continue
         part = len(step.inputs[0]) if step.operation.op is Op.ALLGATHER else len(values)
-        starts = (start for first in range(0, len(values), part) for start in range(first, first + part, lanes))
+        starts = (start for first in range(0, len(values), part) for start in range(first, first + part, width))
         for start in starts:
             if (rank, start) != (wrong.rank, place.elements.start):
                 chunk = locate(step, rank, start, lanes).chunk

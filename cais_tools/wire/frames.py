@@ -104,8 +104,11 @@ def parse_frames(frames: Iterable[bytes], lanes: int) -> Parsed:
         total += len(batch)
         matrix = np.frombuffer(b"".join(batch), np.uint8).reshape(len(batch), length)
         parts.extend(_parse_matrix(matrix, lanes))
-    headers = np.concatenate([part[0] for part in parts]) if parts else np.zeros(0, HEADER_DTYPE)
-    payload = np.concatenate([part[1] for part in parts]) if parts else np.zeros((0, lanes), np.int32)
+    if len(parts) == 1:
+        headers, payload = parts[0]
+    else:
+        headers = np.concatenate([part[0] for part in parts]) if parts else np.zeros(0, HEADER_DTYPE)
+        payload = np.concatenate([part[1] for part in parts]) if parts else np.zeros((0, lanes), np.int32)
     return Parsed(headers, payload, total - len(headers))
 
 
@@ -113,7 +116,10 @@ def _parse_matrix(matrix: Frames, lanes: int) -> Sequence[tuple[Headers, NDArray
     parts: list[tuple[Headers, NDArray[np.int32]]] = []
     plain, tagged = _ether_type(matrix, 0), _ether_type(matrix, VLAN_BYTES)
     if plain is not None:
-        parts.append(_columns(matrix[plain == ETHERTYPE_CAIS], ETHERNET_BYTES, lanes))
+        cais = plain == ETHERTYPE_CAIS
+        if cais.all():
+            return [_columns(matrix, ETHERNET_BYTES, lanes)]
+        parts.append(_columns(matrix[cais], ETHERNET_BYTES, lanes))
         if tagged is not None:
             inner = (plain == ETHERTYPE_VLAN) & (tagged == ETHERTYPE_CAIS)
             parts.append(_columns(matrix[inner], ETHERNET_BYTES + VLAN_BYTES, lanes))
@@ -130,11 +136,12 @@ def _ether_type(matrix: Frames, shift: int) -> NDArray[np.uint16] | None:
 def _columns(matrix: Frames, start: int, lanes: int) -> tuple[Headers, NDArray[np.int32]]:
     body = start + HEADER_BYTES
     headers = np.ascontiguousarray(matrix[:, start:body]).view(HEADER_DTYPE).reshape(-1)
-    payload = np.zeros((len(matrix), lanes), np.int32)
     end = body + 4 * lanes
     promised = headers["payload_len"] > 0
+    if matrix.shape[1] >= end and promised.all():
+        return headers, matrix[:, body:end].view(">i4").astype(np.int32)
+    payload = np.zeros((len(matrix), lanes), np.int32)
     if matrix.shape[1] < end:
         return headers[~promised], payload[~promised]
-    words = np.ascontiguousarray(matrix[promised, body:end]).view(">i4")
-    payload[promised] = words
+    payload[promised] = matrix[promised, body:end].view(">i4")
     return headers, payload

@@ -66,7 +66,7 @@ def weights(lanes: int) -> Words:
 def checksum(payload: NDArray[np.int32]) -> Words:
     """Return the weighted sum of the lanes of each packet modulo 2^32; payload of shape (n, lanes)."""
     words = payload.view(np.uint32)
-    return (words * weights(words.shape[-1])).sum(axis=-1, dtype=np.uint32)
+    return np.einsum("...i,i->...", words, weights(words.shape[-1]))
 
 
 def _mix(words: Words) -> Words:

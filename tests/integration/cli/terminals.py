@@ -10,8 +10,8 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from tests.functional.runner import command, environment
@@ -61,9 +61,16 @@ class InTerminal:
         return list(termios.tcgetattr(self.controller))
 
 
-@contextmanager
-def in_terminal(*arguments: str, columns: int = 80, lines: int = 24, **env: str) -> Generator[InTerminal]:
+def in_terminal(*arguments: str, columns: int = 80, lines: int = 24, **env: str) -> AbstractContextManager[InTerminal]:
     """`cais` with all its streams on a terminal that is its controlling one, so that keys make signals."""
+    return program_in_terminal(command(*arguments), columns=columns, lines=lines, **env)
+
+
+@contextmanager
+def program_in_terminal(
+    program: Sequence[str], columns: int = 80, lines: int = 24, **env: str
+) -> Generator[InTerminal]:
+    """Any program, a shell perhaps, in the same way."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
@@ -72,7 +79,7 @@ def in_terminal(*arguments: str, columns: int = 80, lines: int = 24, **env: str)
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     process = subprocess.Popen(
-        command(*arguments),
+        program,
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,

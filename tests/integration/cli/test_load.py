@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cais_tools.session import shipped_program
-from tests.functional.runner import error_of, invoke, run
-from tests.integration.switches import RunningSwitch, running_switch
+from tests.functional.runner import error_of, invoke
+from tests.integration.switches import RunningSwitch
 
 RULE = ("--group-id", "0", "--input-ports", "1,2", "--output-ports", "1,2")
 
@@ -88,14 +88,11 @@ def test_a_wrong_device_id(loaded: str) -> None:
     assert error_of(invoke("load", "--device-id", "7", "--device", loaded, "--json"))["hint"]
 
 
-def test_flood_ports_that_do_not_exist_do_not_hide_what_was_lost() -> None:
-    with running_switch() as running:
-        device = ("--device", running.address)
-        rule = ("--group-id", "0", "--input-ports", "1", "--output-ports", "1")
-        for arguments in (("load",), ("add-rule", *rule)):
-            assert run(*arguments, *device).returncode == 0
-        finished = run("load", "--ports", "1-9", *device)
-        assert finished.returncode == 5
-        assert "loaded cais" in finished.stdout
-        assert "has the new program (" in finished.stderr
-        assert "entries of the old one are gone), but not its flood ports" in finished.stderr
+def test_flood_ports_that_do_not_exist_do_not_hide_what_was_lost(loaded: str) -> None:
+    device = ("--device", loaded)
+    assert invoke("add-rule", "--group-id", "0", "--input-ports", "1", "--output-ports", "1", *device).exit_code == 0
+    finished = invoke("load", "--ports", "1-9", *device)
+    assert finished.exit_code == 5
+    assert "loaded cais" in finished.stdout
+    assert "has the new program (" in finished.stderr
+    assert "entries of the old one are gone), but not its flood ports" in finished.stderr

@@ -76,7 +76,7 @@ def _at_a_terminal(arguments: list[str], answer: bytes | None, **settings: str) 
     try:
         while True:
             # A signal between the prompt and the read behind it interrupts nothing: people press Ctrl-C again.
-            if answered and answer is None and not select.select([ours], [], [], 1.0)[0]:
+            if answered and answer is None and not select.select([ours], [], [], 5.0)[0]:
                 process.send_signal(signal.SIGINT)
                 continue
             try:

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from cais_tools.smoke.plan import OPERATIONS, Plan, Step
-from cais_tools.smoke.verify import explain, first_wrong, locate
+from cais_tools.smoke.verify import explain, first_wrong, float_bound, locate
 from cais_tools.wire import Op
-from cais_tools.worker import blocks
 from cais_tools.worker.transfer import Rows, Transfer
 from tests.unit.smoke.simulated import run_step
 
@@ -26,7 +25,7 @@ def test_what_the_plans_give_is_what_the_reference_says(name: str, ranks: int) -
     assert first_wrong(step, results, LANES) is None
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if name != "sum-float32"])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if not name.startswith("sum-")])
 @pytest.mark.parametrize("where", [0, 1, 17, 200])
 def test_a_wrong_element_is_found_where_it_travels(name: str, where: int) -> None:
     """A lane that is flipped on its way out is named by the very chunk and lane."""
@@ -49,7 +48,7 @@ def test_a_wrong_element_is_found_where_it_travels(name: str, where: int) -> Non
     assert mismatch.cause.startswith(f"a flipped bit (bit 2 of lane {mismatch.lane})")
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if name != "sum-float32"])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if not name.startswith("sum-")])
 def test_places_agree_with_the_layout_when_chunks_start_again(name: str) -> None:
     """More packets than chunk_ids: the tensor is cut into several operations."""
     lanes = 2
@@ -99,20 +98,22 @@ def test_a_rank_that_gets_nothing_is_a_wrong_port() -> None:
     assert explain(step, wrong, lanes=LANES, ports=PORTS, group_id=0).cause.startswith("wrong port")
 
 
-def test_floats_hold_the_stated_bound_and_not_much_less() -> None:
-    step = _step("sum-float32")
+@pytest.mark.parametrize(("name", "small"), [("sum-float32", 1e-6), ("sum-float16", 2e-3), ("sum-bfloat16", 2e-2)])
+def test_floats_hold_the_stated_bound_and_not_much_less(name: str, small: float) -> None:
+    step = _step(name)
     results, _ = run_step(step, LANES)
     exact = np.sum([values.astype(np.float64) for values in step.inputs], axis=0)
-    bound = blocks.error_bound(np.stack(step.inputs), LANES)
+    bound = float_bound(step, LANES)
     for values in results:
         assert values is not None
         assert (np.abs(values - exact) <= bound).all()
-    assert (bound < 1e-6 * np.max(np.abs(step.inputs))).all()
+    assert (bound < small * np.max(np.abs(step.inputs))).all()
 
 
-def test_a_float_sum_one_unit_off_is_wrong() -> None:
+@pytest.mark.parametrize("name", ["sum-float32", "sum-float16", "sum-bfloat16"])
+def test_a_float_sum_one_unit_off_is_wrong(name: str) -> None:
     """Integer sums do not depend on the order, so that there is but one right result."""
-    step = _step("sum-float32")
+    step = _step(name)
     results, _ = run_step(step, LANES)
     assert results[1] is not None
     results[1] = results[1].copy()
@@ -120,3 +121,10 @@ def test_a_float_sum_one_unit_off_is_wrong() -> None:
     wrong = first_wrong(step, results, LANES)
     assert wrong is not None
     assert (wrong.rank, wrong.index) == (1, 37)
+
+
+def test_two_elements_of_16_bits_travel_in_a_lane() -> None:
+    step = _step("sum-bfloat16")
+    first, second = (locate(step, 0, index, LANES) for index in (3 * 2 * LANES + 5, 3 * 2 * LANES + LANES + 5))
+    assert first == second
+    assert (first.chunk, first.lane, first.elements) == (3, 5, slice(6 * LANES, 8 * LANES))
