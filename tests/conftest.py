@@ -7,6 +7,26 @@ import pytest
 
 from cais_tools.share import shared_folder
 
+MOST_WORKERS = 8  # each collects all tests, which takes it ten seconds
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run the whole suite with pytest-xdist, as with `-n auto`: half of its time is waiting for processes and networks.
+
+    A part of it runs in this process, as does everything with `-n0`, `-p no:xdist` or `--pdb`. Tests of one file mostly
+    stay together, and with them their switch.
+    """
+    option = config.option
+    if getattr(option, "numprocesses", 0) is not None or hasattr(config, "workerinput"):
+        return
+    a_part = (
+        option.keyword or option.markexpr or getattr(option, "lf", False) or config.args != config.getini("testpaths")
+    )
+    if not (a_part or option.collectonly or option.usepdb):
+        option.numprocesses, option.dist = "auto", "worksteal"
+        option.maxprocesses = option.maxprocesses or MOST_WORKERS
+
 
 @pytest.fixture(scope="session")
 def p4_source() -> dict[str, str]:

@@ -189,6 +189,7 @@ _SOURCES: dict[str, Callable[[_Line, str], Iterator[Candidate]]] = {
     "device": _devices,
     "group": _groups,
     "group_id": _groups,
+    "groups": _groups,
     "input_ports": _ports,
     "output_ports": _ports,
     "ports": _ports,

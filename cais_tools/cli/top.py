@@ -37,6 +37,16 @@ def top(
     check: Annotated[
         bool, option("--check", help="Exit with 1 on a warning, 2 on a critical alarm, 3 where a switch is gone.")
     ] = False,
+    controller: Annotated[
+        str | None,
+        option(
+            "--controller",
+            metavar="HOST[:PORT]",
+            envvar="CAIS_CONTROLLER",
+            show_default=False,
+            help="Show what it does with groups, too.  [default: cais.toml's]",
+        ),
+    ] = None,
     write: Annotated[bool, option("--write", help="Allow the key f: a group goes back to its endpoints.")] = False,
 ) -> None:
     """Watch switches live.
@@ -58,7 +68,7 @@ def top(
     os.environ.pop("GRPC_TRACE", None)
     from cais_tools.cli.top_run import Wishes, run
 
-    wishes = Wishes(seconds, count, once, json, check, write, record, replay, start, speed)
+    wishes = Wishes(seconds, count, once, json, check, write, record, replay, start, speed, controller)
     code = run(connection, wishes, has_screen=has_screen)
     if code:
         raise typer.Exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from cais_tools.cli.output import emit_json, note, say
 from cais_tools.cli.stats import thresholds_of
+from cais_tools.config import TlsFiles
 
 if TYPE_CHECKING:
     from cais_tools.cli.devices import Connection
     from cais_tools.top.live import Watcher
     from cais_tools.top.model import Model
     from cais_tools.top.recording import Recorder
+    from cais_tools.top.steering import Steering
 
 __all__ = ["Wishes", "run"]
 
@@ -35,6 +38,7 @@ class Wishes:
     replay: Path | None
     start: float | None
     speed: float
+    controller: str | None
 
     @property
     def rounds(self) -> int:
@@ -49,8 +53,9 @@ def run(connection: Connection, wishes: Wishes, *, has_screen: bool) -> int:
     from cais_tools.top.live import Watcher
 
     thresholds = thresholds_of(connection)
-    watchers = [Watcher(device, connection.options()) for device in connection.devices()]
     with ExitStack() as stack:
+        steering = _steering(connection, wishes, stack)
+        watchers = [Watcher(device, connection.options(), steering) for device in connection.devices()]
         recorder = _recorder(wishes, watchers, stack)
         if has_screen:
             return _live_screen(connection, wishes, watchers, recorder)
@@ -62,6 +67,29 @@ def run(connection: Connection, wishes: Wishes, *, has_screen: bool) -> int:
         if recorder is not None and recorder.error is not None:
             note(f"the recording has ended early: {recorder.error}")
         return code
+
+
+def _steering(connection: Connection, wishes: Wishes, stack: ExitStack) -> Steering | None:
+    """The controller that was named, here or in the file; nobody has to run one."""
+    settings = connection.config.settings(flags={"controller": wishes.controller} if wishes.controller else {})
+    if settings["controller"].source == "default":
+        return None
+    from cais_tools.controller.client import parse_controller
+    from cais_tools.top.steering import Steering
+
+    address = parse_controller(str(settings["controller"].value), int(settings["controller_port"].value))
+    steering = Steering(str(address), _controller_tls())
+    stack.callback(steering.close)
+    if not steering.wait(1.0) and wishes.controller:
+        note(f"no controller answers at {address}: nothing is shown of what it does")
+    return steering
+
+
+def _controller_tls() -> TlsFiles | None:
+    """The environment's files for TLS to the controller, as its own commands have them."""
+    names = ("CAIS_CONTROLLER_TLS_CA", "CAIS_CONTROLLER_CLIENT_CERT", "CAIS_CONTROLLER_CLIENT_KEY")
+    ca, cert, key = (Path(os.environ[name]) if os.environ.get(name) else None for name in names)
+    return TlsFiles(ca, cert, key) if ca or cert or key else None
 
 
 def _recorder(wishes: Wishes, watchers: list[Watcher], stack: ExitStack) -> Recorder | None:

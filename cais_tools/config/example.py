@@ -27,6 +27,11 @@ swp2 = 2
 swp3 = 3
 swp4 = 4
 
+# By which link the hosts reach it, in the order of ranks: rank r of a training job is behind the r-th of these ports.
+# [devices.leaf1.links]
+# swp1 = "eth1"                   # an interface of the host, or a cable to the embedded switch: "cable:9101:9001"
+# swp2 = "eth1"
+
 # [devices.leaf2]
 # address = "10.0.0.12"
 

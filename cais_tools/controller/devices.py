@@ -225,6 +225,10 @@ class ManagedDevice:
                 log.info("device %s answers", name)
             else:
                 log.warning("device %s is gone: %s", name, view.error)
+        elif view.is_reachable and view.primary != before.primary:
+            log.warning(
+                "device %s: this controller is %s", name, "primary again" if view.primary else "not primary now"
+            )
         elif not view.is_reachable and (first or view.error != before.error):
             log.warning("device %s cannot be used: %s", name, view.error)
         if view.is_reachable and view.seconds > self._interval and before.is_reachable and not self._is_slow:

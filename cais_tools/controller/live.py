@@ -43,6 +43,7 @@ class Live:
     leader: Leader | None = None
     gone_since: float = field(default_factory=time.monotonic)
     has_been_led: bool = True
+    is_being_made: bool = False
     doubt: Doubt | None = None
     fallbacks: int = 0
     totals: Totals = field(default_factory=Totals)

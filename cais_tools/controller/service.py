@@ -186,7 +186,7 @@ class ControllerService(ControllerServicer):
             case "need_epoch":
                 plane.need_epoch(group_id, leader, message.need_epoch.request)
             case "changed":
-                leader.changed(message.changed)
+                plane.changed(group_id, leader, message.changed)
             case "trouble":
                 trouble = message.trouble
                 plane.trouble(group_id, _in_words(trouble), on_endpoints=trouble.on_endpoints)

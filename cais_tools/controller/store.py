@@ -1,9 +1,10 @@
-"""What must survive the controller's end, in SQLite. Every change is on the disk when its call returns."""
+"""What must survive the controller's end, in SQLite. A change is on the disk when its call returns."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from cais_tools.controller.scoring import Path
 from cais_tools.errors import Refused, UsageError
 
 __all__ = ["Store"]
+
+log = logging.getLogger(__name__)
 
 _VERSION = 1
 _SCHEMA = """
@@ -36,6 +39,7 @@ class Store:
     def __init__(self, path: FilePath | None) -> None:
         self._path = path
         self._lock = threading.Lock()
+        self._trouble = ""
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,8 +80,18 @@ class Store:
             self._db.close()
 
     def _write(self, statement: str, *values: object) -> None:
+        """A disk that is full stops no training: the log says so, and after a restart the switches are asked."""
         with self._lock:
-            self._db.execute(statement, values)
+            try:
+                self._db.execute(statement, values)
+            except sqlite3.Error as error:
+                if str(error) != self._trouble:
+                    log.error(
+                        "%s cannot be written, so a restart will not know what changes now: %s", self._path, error
+                    )
+                self._trouble = str(error)
+            else:
+                self._trouble = ""
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         with self._lock:

@@ -27,7 +27,9 @@ def _no_tone(_: Any) -> Tone:
 
 @dataclass(frozen=True)
 class Column(Generic[R]):
-    """`width` in cells; a `flexible` column takes what is left over. Columns of the highest `rank` go first."""
+    """`width` in cells; a `flexible` column takes what is left over. Columns of the highest `rank` go first; one that
+    is shown `sometimes` is there only while a row has a value.
+    """
 
     key: str
     title: str
@@ -37,6 +39,7 @@ class Column(Generic[R]):
     rank: int = 5
     left: bool = False
     flexible: bool = False
+    sometimes: bool = False
     tone: Callable[[R], Tone] = _no_tone
 
     def cell(self, row: R) -> Cell:
@@ -71,6 +74,15 @@ class Table(Generic[R]):
         known = [(_order(key), row) for key, row in keyed if key is not None]
         known.sort(key=lambda pair: pair[0], reverse=sort.reverse)
         return [row for _, row in known] + [row for key, row in keyed if key is None]
+
+    def shown(self, rows: Iterable[R]) -> tuple[Column[R], ...]:
+        """The columns for these rows."""
+        rows = list(rows) if any(column.sometimes for column in self.columns) else []
+        return tuple(
+            column
+            for column in self.columns
+            if not column.sometimes or any(column.value(row) is not None for row in rows)
+        )
 
     def document(self, row: R) -> dict[str, Value]:
         """The row as it is exported."""

@@ -11,7 +11,7 @@ from cais_tools.session.observer import Primary
 from cais_tools.top import findings
 from cais_tools.top.history import History
 from cais_tools.top.journal import Finding
-from cais_tools.top.observation import Failure, Observation, Program, Source
+from cais_tools.top.observation import Failure, Observation, Program, Source, Steered
 
 __all__ = ["CURVES", "Curves", "DeviceState", "Gauges", "Slots", "Taken"]
 
@@ -119,6 +119,7 @@ class DeviceState:
         self.slots = Slots()
         self.baseline: Snapshot | None = None
         self.temperature_c: float | None = None
+        self.steered: tuple[Steered, ...] | None = None
         self.curves = Curves()
         self.waited: dict[tuple[int, int], int] = {}
 
@@ -182,7 +183,7 @@ class DeviceState:
         return [findings.program_changed(before, after)]
 
     def _take_facts(self, seen: Observation, events: list[Finding]) -> None:
-        self.temperature_c = seen.temperature_c
+        self.temperature_c, self.steered = seen.temperature_c, seen.steered
         if seen.rules is not None:
             self.rules = seen.rules
         if seen.primary is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -10,7 +11,7 @@ from cais_tools.top.columns import Table
 from cais_tools.top.device import DeviceState
 from cais_tools.top.journal import Entry
 from cais_tools.top.model import Model
-from cais_tools.top.rows import device_row, group_rows, port_rows
+from cais_tools.top.rows import GroupRow, device_row, group_rows, port_rows
 from cais_tools.top.tables import GROUPS, PORTS
 
 __all__ = ["SCHEMA", "device_document", "row_documents"]
@@ -48,13 +49,19 @@ def device_document(model: Model, device: DeviceState) -> dict[str, Any]:
         "queue_delay_p99_us": row.p99_us,
         "fallback_ratio": row.fallback,
         "temperature_c": device.temperature_c,
-        "groups": [GROUPS.document(each) for each in group_rows(device)],
+        "groups": [_group_document(each) for each in group_rows(device)],
         "ports": [PORTS.document(each) for each in port_rows(device)],
         "alarms": [alarm_document(each) for each in model.journal.active(device.name)],
         "error": failure and failure.message,
         "hint": failure and failure.hint,
         "exit_code": failure.exit_code if failure else 0,
     }
+
+
+def _group_document(row: GroupRow) -> dict[str, Any]:
+    """The row, with all that the controller says of the group."""
+    steered = row.steered
+    return {**GROUPS.document(row), "controller": None if steered is None else asdict(steered)}
 
 
 def alarm_document(entry: Entry) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from cais_tools.p4rt.p4info import UnknownName
 from cais_tools.session import DeviceError
 from cais_tools.session.cais import CaisSwitch, OpenSlot, Rule, Snapshot
 from cais_tools.session.observer import Primary, ask_primary
+from cais_tools.session.temperature import Temperatures
 
 __all__ = ["Facts", "Found"]
 
@@ -19,6 +20,8 @@ _PRIMARY_S: Final = 5.0
 _SLOTS_CLOSELY_S: Final = 0.5
 _SLOTS_FOCUS_S: Final = 3.0
 _SLOTS_S: Final = 30.0
+_HEAT_S: Final = 2.0
+_HEAT_TIMEOUT_S: Final = 0.5
 _SHARE: Final = 10.0
 """What was slow is left alone for so many times as long as it took."""
 
@@ -33,6 +36,7 @@ class Found:
     rules: tuple[Rule, ...] | None = None
     open_slots: tuple[OpenSlot, ...] | None = None
     slots_hidden: str | None = None
+    temperature_c: float | None = None
 
 
 class _Due:
@@ -55,11 +59,13 @@ class Facts:
     def __init__(self) -> None:
         self.closely = False
         self.in_focus = True
+        self._thermometer: Temperatures | None = None
+        self._celsius: float | None = None
         self.forget()
 
     def forget(self) -> None:
         """The connection was lost: everything is to be asked again."""
-        self._rules, self._primary, self._slots = _Due(), _Due(), _Due()
+        self._rules, self._primary, self._slots, self._heat = _Due(), _Due(), _Due(), _Due()
         self._has_registers: bool | None = None
 
     def read(self, switch: CaisSwitch, snapshot: Snapshot) -> Found:
@@ -72,6 +78,7 @@ class Facts:
                 rules=self._read_rules(switch),
                 open_slots=self._read_slots(switch, snapshot),
                 slots_hidden=None if self._has_registers else _HIDDEN,
+                temperature_c=self._read_temperature(switch),
             )
         except CaisError:
             return Found()
@@ -87,6 +94,23 @@ class Facts:
             return None  # it has too many clients already
         finally:
             self._primary.done(now)
+
+    def _read_temperature(self, switch: CaisSwitch) -> float | None:
+        """The last one that was told, since it is asked for now and then only."""
+        now = time.monotonic()
+        if self._heat.passed(_HEAT_S, now):
+            session = switch.session
+            if self._thermometer is None:
+                self._thermometer = Temperatures(session.target, session.options.tls, _HEAT_TIMEOUT_S)
+            hottest = self._thermometer.hottest()
+            self._celsius = None if hottest is None else hottest.celsius
+            self._heat.done(now)
+        return self._celsius
+
+    def close(self) -> None:
+        """End what is connected besides the session."""
+        if self._thermometer is not None:
+            self._thermometer.close()
 
     def _read_rules(self, switch: CaisSwitch) -> tuple[Rule, ...] | None:
         now = time.monotonic()

@@ -17,6 +17,7 @@ from cais_tools.top.facts import Facts
 from cais_tools.top.feed import Sink
 from cais_tools.top.observation import Failure, Observation, Program, Source
 from cais_tools.top.recording import Recorder
+from cais_tools.top.steering import Steering
 
 __all__ = ["Live", "Watcher", "close_all", "take_round"]
 
@@ -25,9 +26,12 @@ _JOIN_S: Final = 1.0
 
 
 class Watcher:
-    """One switch. `begin` looks at it in another thread, which hands the observation to `done`."""
+    """One switch. `begin` looks at it in another thread, which hands the observation to `done`. `steering` has what
+    the controller says of its groups.
+    """
 
-    def __init__(self, device: Device, options: SessionOptions) -> None:
+    def __init__(self, device: Device, options: SessionOptions, steering: Steering | None = None) -> None:
+        self._steering = steering
         self.source = Source(device.name, device.address, port_labels(device), device.link_gbps)
         self.done: Callable[[Observation], None] = lambda _: None
         self._sampler = Sampler(lambda: connect(device.address, options_for(device, options)))
@@ -100,12 +104,15 @@ class Watcher:
             rules=facts.rules,
             open_slots=facts.open_slots,
             slots_hidden=facts.slots_hidden,
+            temperature_c=facts.temperature_c,
+            steered=self._steering.of(self.source) if self._steering is not None else None,
             seconds=time.monotonic() - self._began,
         )
 
     def close(self) -> None:
         """End the session; a look that is under way fails, and nobody hears of it."""
         self._is_closed = True
+        self._facts.close()
         self._sampler.close()
 
     def join(self, end: float) -> None:

@@ -9,7 +9,7 @@ from cais_tools.errors import CaisError
 from cais_tools.session.cais import OpenSlot, Rule, Snapshot
 from cais_tools.session.observer import Primary
 
-__all__ = ["Failure", "Observation", "Program", "Source"]
+__all__ = ["Failure", "Observation", "Program", "Source", "Steered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,28 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Steered:
+    """What the controller does with a group: its `path` (switch, endpoint), and which one people have asked for (auto,
+    switch, endpoint). Operations are counted since the group was created.
+    """
+
+    group_id: int
+    path: str
+    wanted: str
+    reason: str
+    threshold: float
+    on_switch: int
+    on_endpoints: int
+    fallbacks: int
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """Either a snapshot or a failure; `time` is in seconds since 1970, `seconds` how long the look took.
 
     What is not looked at each time is None when it was not: `primary`, `rules`, `open_slots`. `slots_hidden` is why
-    nobody can look into the slots of this switch. `temperature_c` is for devices that tell one.
+    nobody can look into the slots of this switch. `temperature_c` is for devices that tell one. `steered` is what the
+    controller says, None where there is none.
     """
 
     device: str
@@ -65,4 +82,5 @@ class Observation:
     open_slots: tuple[OpenSlot, ...] | None = None
     slots_hidden: str | None = None
     temperature_c: float | None = None
+    steered: tuple[Steered, ...] | None = None
     seconds: float = 0.0

@@ -45,7 +45,7 @@ def _device_blocks(device: DeviceState, *, titled: bool) -> Iterable[str]:
 
 def table_text(table: Table[R], rows: Sequence[R]) -> str:
     """Aligned columns; those that are empty in all rows are left out."""
-    columns = [column for column in table.columns if not rows or any(column.text(row) for row in rows)]
+    columns = [column for column in table.shown(rows) if not rows or any(column.text(row) for row in rows)]
     lines = [[column.title for column in columns]]
     lines += [[column.text(row) for column in columns] for row in rows]
     widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]

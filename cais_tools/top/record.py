@@ -28,7 +28,7 @@ from cais_tools.session.cais import (
     Span,
 )
 from cais_tools.session.observer import Primary
-from cais_tools.top.observation import Failure, Observation, Program, Source
+from cais_tools.top.observation import Failure, Observation, Program, Source, Steered
 
 __all__ = ["SCHEMA", "decode", "decode_header", "encode", "encode_header"]
 
@@ -76,6 +76,8 @@ def encode(seen: Observation) -> str:
         document["rules"] = [_rule_document(rule) for rule in seen.rules]
     if seen.open_slots is not None:
         document["open_slots"] = [_slot_document(slot) for slot in seen.open_slots]
+    if seen.steered is not None:
+        document["steered"] = [asdict(each) for each in seen.steered]
     for name in ("slots_hidden", "temperature_c"):
         value = getattr(seen, name)
         if value is not None:
@@ -111,6 +113,7 @@ def _observation(document: Mapping[str, Any]) -> Observation:
         open_slots=None if slots is None else tuple(_slot(each) for each in slots),
         slots_hidden=document.get("slots_hidden"),
         temperature_c=document.get("temperature_c"),
+        steered=tuple(Steered(**each) for each in document["steered"]) if "steered" in document else None,
         seconds=float(document.get("seconds", 0.0)),
     )
 

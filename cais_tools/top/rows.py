@@ -9,6 +9,7 @@ from cais_tools.session.cais import DelayHistogram, GroupStats, Member, PortRate
 from cais_tools.session.entities import CounterData
 from cais_tools.top.device import DeviceState
 from cais_tools.top.journal import Journal
+from cais_tools.top.observation import Steered
 from cais_tools.top.severity import Severity
 from cais_tools.top.stragglers import waited_for
 
@@ -80,7 +81,10 @@ def _primary(device: DeviceState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group. Counters since the load, or since the baseline; `bad` frames belong to no other column."""
+    """A group. Counters since the load, or since the baseline; `bad` frames belong to no other column.
+
+    `steered` is what the controller does with it, None where no controller says.
+    """
 
     key: int
     group: int
@@ -99,6 +103,7 @@ class GroupRow:
     oldest_us: int | None
     missing: str
     outcomes: Mapping[str, int]
+    steered: Steered | None
 
 
 def group_rows(device: DeviceState) -> list[GroupRow]:
@@ -134,6 +139,7 @@ def _group_row(device: DeviceState, group: GroupStats, rules: Mapping[int, int] 
         oldest_us=oldest,
         missing=missing,
         outcomes=counted.packets,
+        steered=next((each for each in device.steered or () if each.group_id == group.group_id), None),
     )
 
 

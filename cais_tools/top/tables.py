@@ -140,6 +140,17 @@ GROUPS: Final = Table[GroupRow](
         Column("group", "GROUP", 6, lambda r: r.group, lambda r: str(r.group), rank=0),
         Column("members", "RANKS", 6, lambda r: len(r.members), lambda r: str(len(r.members)), rank=6),
         Column("rules", "RULES", 6, lambda r: r.rules, lambda r: count(r.rules), rank=7),
+        Column(
+            "path",
+            "PATH",
+            9,
+            lambda r: None if r.steered is None else r.steered.path,
+            lambda r: MISSING if r.steered is None else f"{r.steered.path}{'' if r.steered.wanted == 'auto' else '!'}",
+            rank=2,
+            left=True,
+            sometimes=True,
+            tone=lambda r: "warn" if r.steered is not None and r.steered.path == "endpoint" else "",
+        ),
         Column("slots_open", "OPEN", 9, lambda r: r.slots_open, lambda r: _slots(r.slots_open, r.slots), rank=2),
         Column(
             "ops_per_s", "OPS/S", 6, lambda r: r.ops, lambda r: rate(r.ops), rank=0, tone=lambda r: _dim_zero(r.ops)
@@ -158,7 +169,7 @@ GROUPS: Final = Table[GroupRow](
             12,
             lambda r: r.missing or None,
             lambda r: r.missing or MISSING,
-            rank=4,
+            rank=3,
             left=True,
             flexible=True,
             tone=lambda r: "warn" if r.missing else "dim",

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 
 from cais_tools.errors import CaisError
 from cais_tools.training import directives as d
+from cais_tools.training import forks
 from cais_tools.training import messages as m
 from cais_tools.training.coordinator import Coordinator, Limits
 from cais_tools.training.schedule import Decision
@@ -111,7 +112,10 @@ class Hub:
                 self._flush()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = writer.get_extra_info("socket")
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        descriptor: int = connection.fileno()
+        forks.keep(descriptor)
         rank: int | None = None
         stream = m.Stream()
         try:
@@ -128,6 +132,7 @@ class Hub:
         finally:
             if rank is not None:
                 self._gone(rank)
+            forks.let_go(descriptor)
             writer.close()
 
     async def _join(self, message: m.Message, writer: asyncio.StreamWriter) -> int | None:

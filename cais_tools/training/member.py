@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cais_tools.errors import CaisError, DeadlineExceeded, Unreachable
+from cais_tools.training import forks
 from cais_tools.training import messages as m
 from cais_tools.training.errors import GroupFailed, RankLost, failure
 from cais_tools.training.schedule import OperationClass, Route, Schedule
@@ -92,6 +93,7 @@ class Member:
         try:
             self._socket = socket.create_connection((host, int(port)), self._timeout)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            forks.keep(self._socket.fileno())
             self._socket.sendall(m.encode(m.Join(self.rank, secret, refusal)))
             self._socket.settimeout(_ASK_AGAIN)
             stream, data_port, end = m.Stream(), None, time.monotonic() + self._timeout
@@ -139,6 +141,7 @@ class Member:
                 self._failure = GroupFailed("the group has been closed")
             self._changed.notify_all()
         if self._socket is not None:
+            forks.let_go(self._socket.fileno())
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()

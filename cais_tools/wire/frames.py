@@ -95,13 +95,9 @@ class Parsed:
 
 def parse_frames(frames: Iterable[bytes], lanes: int) -> Parsed:
     """Parse frames of any length and kind, in any order; what is no whole CAIS frame is counted as skipped."""
-    by_length: defaultdict[int, list[bytes]] = defaultdict(list)
-    for frame in frames:
-        by_length[len(frame)].append(frame)
+    frames = list(frames)
     parts: list[tuple[Headers, NDArray[np.int32]]] = []
-    total = 0
-    for length, batch in by_length.items():
-        total += len(batch)
+    for length, batch in _by_length(frames).items():
         matrix = np.frombuffer(b"".join(batch), np.uint8).reshape(len(batch), length)
         parts.extend(_parse_matrix(matrix, lanes))
     if len(parts) == 1:
@@ -109,7 +105,17 @@ def parse_frames(frames: Iterable[bytes], lanes: int) -> Parsed:
     else:
         headers = np.concatenate([part[0] for part in parts]) if parts else np.zeros(0, HEADER_DTYPE)
         payload = np.concatenate([part[1] for part in parts]) if parts else np.zeros((0, lanes), np.int32)
-    return Parsed(headers, payload, total - len(headers))
+    return Parsed(headers, payload, len(frames) - len(headers))
+
+
+def _by_length(frames: list[bytes]) -> dict[int, list[bytes]]:
+    lengths = set(map(len, frames))
+    if len(lengths) == 1:
+        return {lengths.pop(): frames}
+    batches: defaultdict[int, list[bytes]] = defaultdict(list)
+    for frame in frames:
+        batches[len(frame)].append(frame)
+    return batches
 
 
 def _parse_matrix(matrix: Frames, lanes: int) -> Sequence[tuple[Headers, NDArray[np.int32]]]:

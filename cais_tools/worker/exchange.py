@@ -261,7 +261,8 @@ class Exchange:
 
     def _complete(self, index: Indices, payload: Rows, now: float) -> None:
         self.results[index] = payload
-        unique = np.unique(index)
+        in_order = bool(np.all(index[1:] > index[:-1]))  # as a rule, and quicker found out than put right
+        unique = index if in_order else np.unique(index)
         self._counters.duplicates += len(index) - len(unique)
         self._counters.results += len(unique)
         if not len(unique):

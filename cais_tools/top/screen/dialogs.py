@@ -35,6 +35,7 @@ _FILTERS = (
 
 _SIGNS = (
     "> before a time: at least so long; it ran when we came",
+    "OLDEST: from a slot's first packet to the last one that the switch saw",
     "- no value: not known, or nothing in the interval",
     "PRIMARY: taken, a client may write to the switch; free, nobody",
     "slots: · not open ░ ▒ ▓ █ # open, the older the fuller",

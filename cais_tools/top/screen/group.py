@@ -10,9 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 
 from cais_tools.session.cais import OUTCOMES
+from cais_tools.top.columns import Tone
 from cais_tools.top.documents import row_documents
-from cais_tools.top.format import count, duration, latency, rate
+from cais_tools.top.format import MISSING, count, duration, latency, rate
 from cais_tools.top.heat import LEGEND, heat_map
+from cais_tools.top.observation import Steered
 from cais_tools.top.rows import GroupRow, group_rows, rule_rows
 from cais_tools.top.screen.bars import Key
 from cais_tools.top.screen.detail import COMMON_KEYS, Detail, curve_rows, fact_rows
@@ -86,6 +88,8 @@ class GroupScreen(Detail):
             ("ops/s", rate(row.ops), "accent"),
             ("oldest", f"{latency(row.oldest_us)} {row.missing}".strip(), "warn" if row.missing else ""),
         ]
+        if row.steered is not None:
+            pairs += _steering(row.steered)
         bad = ("stale", "diverged", "unknown_op", "no_member", "no_rule", "reopened")
         pairs += [
             (name, count(packets[name], _WIDE), "warn" if name in bad and packets[name] else "") for name in OUTCOMES
@@ -120,3 +124,16 @@ class GroupScreen(Detail):
     def exported(self) -> list[dict[str, Any]]:
         rows = rank_rows(self.device, self.group)
         return [{**each, "group": self.group} for each in row_documents(RANKS, rows, self.device_name, self.model.time)]
+
+
+def _steering(steered: Steered) -> list[tuple[str, str, Tone]]:
+    """What the controller does with the group, and why."""
+    asked = "" if steered.wanted == "auto" else f" (asked for: {steered.wanted})"
+    return [
+        ("path", f"{steered.path}{asked}", "warn" if steered.path == "endpoint" else "good"),
+        ("because", steered.reason or MISSING, ""),
+        ("threshold", f"{steered.threshold:.2f}", ""),
+        ("on the switch", count(steered.on_switch, _WIDE), ""),
+        ("on endpoints", count(steered.on_endpoints, _WIDE), ""),
+        ("fallbacks", count(steered.fallbacks, _WIDE), "warn" if steered.fallbacks else ""),
+    ]

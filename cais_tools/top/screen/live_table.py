@@ -102,6 +102,7 @@ class LiveTable(Toned, ScrollView, can_focus=True):
         self.empty = empty
         self._given: Sequence[Any] = ()
         self._rows: list[Any] = []
+        self._shown = table.shown(())
         self._columns: list[Placed] = []
         self._drawn: dict[int, _Line] = {}
         self._cursor = 0
@@ -117,6 +118,9 @@ class LiveTable(Toned, ScrollView, can_focus=True):
         self._given = rows
         self._rows = self.table.sorted(rows, self.sort)
         self._cursor = self._place_of(key)
+        if (shown := self.table.shown(rows)) != self._shown:
+            self._shown = shown
+            self._lay_out()
         size = self._whole()
         if size.height != self.virtual_size.height:
             self.virtual_size = size
@@ -197,7 +201,7 @@ class LiveTable(Toned, ScrollView, can_focus=True):
         return Size(self._width(), 1 + max(1, len(self._rows)))
 
     def _lay_out(self) -> None:
-        self._columns = fitting(self.table.columns, self._width() - _MARK)
+        self._columns = fitting(self._shown, self._width() - _MARK)
         self._drawn.clear()
         self.virtual_size = self._whole()
         self.refresh()

@@ -19,7 +19,7 @@ from cais_tools.top.screen.live_table import LiveTable
 from cais_tools.top.screen.styled import Lines
 from tests.unit.top.scenes import START, Scripted, a_fleet
 
-__all__ = ["NOW", "in_loop", "running", "settle", "shown", "table", "utc"]
+__all__ = ["NOW", "came_true", "in_loop", "running", "settle", "shown", "table", "utc"]
 
 P = ParamSpec("P")
 
@@ -81,6 +81,16 @@ async def settle(pilot: Pilot[None]) -> None:
     while app._is_woken:
         await pilot.pause(0.01)
     await pilot.pause()
+
+
+async def came_true(pilot: Pilot[None], condition: Callable[[], bool]) -> bool:
+    """Whether it becomes true: what widgets do by themselves takes its time, on a busy machine a long one."""
+    end = time.monotonic() + 10
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        await pilot.pause(0.02)
+    return True
 
 
 def table(pilot: Pilot[None], name: str) -> LiveTable:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -19,7 +20,7 @@ from cais_tools.top.screen.group import GroupScreen
 from cais_tools.top.screen.main import MainScreen
 from cais_tools.top.screen.port import PortScreen
 from cais_tools.top.writing import Removed
-from tests.functional.top.pilot import NOW, app_of, in_loop, line, running, settle, shown, table
+from tests.functional.top.pilot import NOW, app_of, came_true, in_loop, line, running, settle, shown, table
 from tests.unit.top.scenes import START, Scripted, a_fleet, observation, sources, watched
 
 
@@ -377,10 +378,13 @@ async def test_the_palette_has_all_that_keys_do() -> None:
         keys = [*" ".join(key.key for key in KEYS).split(), "Z", "p", "f", "ctrl-z", "esc"]
         assert [key for key in keys if key not in text] == []
         await pilot.press("ctrl+p", *"ports")
-        await pilot.pause(0.3)
+        found = pilot.app.screen.query_one(CommandList)
+        assert await came_true(
+            pilot, lambda: found.option_count > 0 and "pane of ports" in str(found.get_option_at_index(0).prompt)
+        )
         await pilot.press("enter")
-        await pilot.pause()
-        assert table(pilot, "ports").has_focus
+        assert await came_true(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
+        assert await came_true(pilot, lambda: table(pilot, "ports").has_focus)
 
 
 @in_loop

@@ -125,7 +125,10 @@ def _ask_by_commands(address: str) -> None:
     two = invoke("controller", "status", "--json", "--watch", "100ms", "-c", "2", *where).stdout.splitlines()
     assert len(two) == 2
     text = invoke("controller", "why", "3", *where).stdout
-    assert "group 3: on endpoints; endpoints were asked for (so); its leader is not connected" in text
+    assert (
+        "group 3: on endpoints; endpoints were asked for; endpoint was asked for: so; its leader is not connected"
+        in text
+    )
     assert json.loads(invoke("controller", "why", "3", "--layer", "5", "--json", *where).stdout)["thresholds"]
     assert "offload_threshold 0.15" in invoke("controller", "threshold", "3", "0.15", *where).stdout
     released = invoke("fallback", "--all", "--release", *where)

@@ -15,7 +15,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from cais_tools.controller.proto import controller_pb2 as pb
 from cais_tools.controller.rules import rules_for
-from cais_tools.errors import Refused, Unreachable, UsageError
+from cais_tools.errors import DeadlineExceeded, Refused, UsageError
 from tests.integration.controller.lab import JOB, PORTS, Lab, Leader, a_lab, until
 
 
@@ -121,7 +121,7 @@ def test_ranks_wait_for_their_leader(lab: Lab) -> None:
     group = lab.create()
     rank.join(20)
     assert found == [group]
-    with pytest.raises(Unreachable, match="leader of group 4 of job job-1 has not come"):
+    with pytest.raises(DeadlineExceeded, match="leader of group 4 of job job-1 has not come"):
         lab.client.join_group(JOB, 4, 0.3)
 
 
@@ -217,6 +217,10 @@ def test_decisions_are_explained(lab: Lab) -> None:
     assert row.score == pytest.approx(expected)
     lab.client.configure(pb.Settings(offload_threshold=0.9), 3)
     found = until(lambda: (now := lab.client.explain(3)).decisions[-1].path == pb.PATH_ENDPOINT and now, "endpoints")
+    assert not found.decisions[-1].holds
+    leader.operation = 50
+    lab.client.set_offload([3], pb.PATH_ENDPOINT, "")
+    assert lab.client.explain(3).decisions[-1].first_operation == 50
     assert [each.threshold for each in found.thresholds] == pytest.approx([0.2, 0.9])
     assert "no size" in found.group_state or "threshold 0.900" in found.group_state
     assert "layer makes no difference" in lab.client.explain(3, layer=5).group_state

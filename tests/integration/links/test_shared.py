@@ -83,3 +83,18 @@ def test_a_group_that_leaves_takes_nobody_along(ends: tuple[Cable, SharedLink]) 
     assert switch.recv() == [frame(2, 1)]
     shared.close()
     switch.close()
+
+
+def test_a_group_that_fetches_nothing_fills_no_memory(
+    ends: tuple[Cable, SharedLink], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cais_tools.links.shared._QUEUED", 2)
+    switch, shared = ends
+    first, second = shared.for_group(1), shared.for_group(2)
+    switch.send([frame(2, number) for number in range(5)])
+    assert wait(first)
+    assert first.recv() == []
+    assert shared.overrun == 3
+    assert second.recv() == [frame(2, 0), frame(2, 1)]
+    shared.close()
+    switch.close()

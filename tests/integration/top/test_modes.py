@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from cais_tools.controller.proto import controller_pb2 as pb
+from cais_tools.session import connect, load_shipped
 from cais_tools.top.record import encode, encode_header
 from tests.functional.runner import invoke
+from tests.integration.controller.lab import a_lab, a_switch
 from tests.integration.fleets import free_address
 from tests.unit.top.scenes import a_snapshot, observation, sources
 
@@ -45,6 +48,36 @@ def test_once_says_what_show_stats_says(address: str) -> None:
     text = invoke("top", "--device", address, *FAST).stdout
     assert "rank 2 (port 3)" in text
     assert "3/64" in text
+
+
+def test_a_controller_says_which_way_groups_go() -> None:
+    with a_lab() as lab:
+        leader = lab.lead(lab.create())
+        lab.client.set_offload([3], pb.PATH_ENDPOINT, "maintenance")
+        where = ("--device", lab.switch.address, "--controller", lab.controller.address)
+        (seen,) = documents(invoke("top", *where, *FAST, "--json").stdout)
+        (group,) = seen["groups"]
+        assert group["path"] == "endpoint"
+        assert group["controller"]["wanted"] == "endpoint"
+        assert "endpoint!" in invoke("top", *where, *FAST, "--once").stdout
+        leader.leave()
+
+
+def test_a_controller_that_is_not_there_is_no_obstacle(address: str) -> None:
+    result = invoke("top", "--device", address, "--controller", free_address(), *FAST, "--once")
+    assert result.exit_code == 0
+    assert "no controller answers" in result.stderr
+    assert "PATH" not in result.stdout
+
+
+def test_a_switch_tells_its_temperature_and_too_much_is_an_alarm() -> None:
+    with a_switch(temperature=91.0) as switch, connect(switch.address) as session:
+        session.load(load_shipped())
+        result = invoke("top", "--device", switch.address, *FAST, "--json", "--check")
+        (seen,) = documents(result.stdout)
+        assert seen["temperature_c"] == 91.0
+        assert [alarm["name"] for alarm in seen["alarms"]] == ["temperature"]
+        assert result.exit_code == 2
 
 
 def test_count_rounds_one_after_another(address: str) -> None:

@@ -169,7 +169,7 @@ def _host_end(link: str) -> tuple[int, int]:
 
 
 @contextmanager
-def a_lab(faults: FaultModel | None = None, stall: float = 0.3) -> Generator[Lab]:
+def a_lab(faults: FaultModel | None = None, stall: float = 1.0) -> Generator[Lab]:
     with ExitStack() as stack:
         probes = [stack.enter_context(_free_port()) for _ in range(RANKS)]
         peers = [probe.local_port for probe in probes]

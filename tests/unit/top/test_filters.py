@@ -13,9 +13,10 @@ from cais_tools.errors import UsageError
 from cais_tools.top.columns import Sort, Table, fitting
 from cais_tools.top.filters import matching, parse_filter
 from cais_tools.top.model import Model
+from cais_tools.top.observation import Steered
 from cais_tools.top.rows import DeviceRow, GroupRow, device_row, group_rows
 from cais_tools.top.tables import DEVICES, GROUPS, PORTS
-from tests.unit.top.scenes import START, a_fleet, sources
+from tests.unit.top.scenes import START, a_fleet, observation, sources
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +115,27 @@ def test_sorting_is_natural_stable_and_puts_what_is_unknown_last(devices: list[D
 
 @pytest.mark.parametrize("table", [DEVICES, GROUPS, PORTS])
 def test_columns_fit_into_any_width_and_the_most_important_stay(table: Table[Any]) -> None:
+    columns = table.shown(())
     for width in range(1, 301):
-        shown = fitting(table.columns, width)
+        shown = fitting(columns, width)
         assert shown[0].left == 0
         assert all(after.left > before.left + before.width for before, after in pairwise(shown))
         assert shown[-1].left + shown[-1].width <= max(width, 1)
         assert all(placed.width > 0 for placed in shown)
     assert {placed.column.key for placed in fitting(DEVICES.columns, 40)} >= {"device", "state", "ops_per_s", "alarms"}
-    assert {placed.column.key for placed in fitting(GROUPS.columns, 40)} >= {"group", "ops_per_s", "completed"}
+    assert {placed.column.key for placed in fitting(GROUPS.shown(()), 40)} >= {"group", "ops_per_s", "completed"}
     assert len(fitting(DEVICES.columns, 300)) == len(DEVICES.columns)
-    assert {placed.column.key for placed in fitting(GROUPS.columns, 79)} >= {"duplicates", "stale", "bad", "missing"}
+    usual = {"duplicates", "stale", "bad", "missing"}
+    assert {placed.column.key for placed in fitting(GROUPS.shown(()), 79)} >= usual
+
+
+def test_a_group_has_a_path_where_a_controller_says_so() -> None:
+    model = Model(sources())
+    model.take(observation("leaf1", 1))
+    rows = group_rows(model.devices["leaf1"])
+    assert "path" not in {column.key for column in GROUPS.shown(rows)}
+    steered = Steered(1, "endpoint", "endpoint", "maintenance", 0.2, 10, 20, 1)
+    model.take(observation("leaf1", 2, steered=(steered,)))
+    rows = group_rows(model.devices["leaf1"])
+    assert {placed.column.key for placed in fitting(GROUPS.shown(rows), 79)} >= {"path", "completed", "missing"}
+    assert [GROUPS.by_key["path"].text(row) for row in rows][:2] == ["-", "endpoint!"]

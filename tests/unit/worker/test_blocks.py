@@ -149,6 +149,16 @@ def test_all_of_32_ranks_may_be_infinite() -> None:
     np.testing.assert_array_equal(summed(inputs), [np.nan, np.inf, -np.inf, 32.0])
 
 
+@given(hnp.arrays(np.float32, (5, LANES), elements=st.floats(width=32, allow_nan=False)), st.integers(0, 32))
+@settings(deadline=None)
+def test_float32_becomes_the_same_integers_as_in_float64(values: NDArray[np.float32], more: int) -> None:
+    """Whatever the exponents, and if other ranks have larger ones."""
+    agreed = np.maximum(blocks.codewords(values), blocks.codewords(np.full((5, 1), 2.0 ** (more * 8 - 128))))
+    wide = values.astype(np.float64)
+    np.testing.assert_array_equal(blocks.quantise(values, agreed, 4), blocks.quantise(wide, agreed, 4))
+    np.testing.assert_array_equal(blocks.codewords(values), blocks.codewords(wide))
+
+
 @given(st.integers(0, 2124), st.integers(0, 30))
 def test_a_flipped_bit_makes_a_codeword_implausible(code: int, bit: int) -> None:
     word = blocks._with_check(np.array([[code]]))
