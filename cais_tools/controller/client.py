@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -26,6 +27,17 @@ __all__ = ["DEFAULT_PORT", "ControllerClient", "parse_controller"]
 DEFAULT_PORT: Final = 50051
 
 _T = TypeVar("_T")
+
+_CLIENTS: Final[weakref.WeakSet[ControllerClient]] = weakref.WeakSet()
+_INHERITED: Final[list[object]] = []
+
+
+def _in_child() -> None:
+    for client in list(_CLIENTS):
+        client.forked()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 _OPTIONS: Final[list[tuple[str, int]]] = [
     ("grpc.enable_http_proxy", 0),
@@ -62,8 +74,7 @@ class ControllerClient:
             check_tls(tls)
         self._lock = threading.Lock()
         self._open: tuple[int, grpc.Channel, ControllerStub] | None = None
-        # A child must not find the lock as another thread of its parent happened to hold it.
-        os.register_at_fork(after_in_child=self._forget)
+        _CLIENTS.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -89,8 +100,11 @@ class ControllerClient:
         if opened is not None and opened[0] == os.getpid():
             opened[1].close()
 
-    def _forget(self) -> None:
+    def forked(self) -> None:
+        """In the child: the lock may be held by a thread that is not there, and the channel is dead."""
         self._lock = threading.Lock()
+        if self._open is not None:
+            _INHERITED.append(self._open)  # to close it would wait for threads that are not there, either
 
     def _channel(self) -> grpc.Channel:
         options: list[tuple[str, Any]] = [*_OPTIONS, ("grpc.min_reconnect_backoff_ms", int(1000 * self.timeout))]

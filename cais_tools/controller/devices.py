@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -132,10 +132,11 @@ class ManagedDevice:
         with self._lock:
             return install(self._switch(), group, is_ours=is_ours)
 
-    def remove(self, group_id: int) -> None:
+    def remove(self, group_id: int, *, only_if: Callable[[], bool] = lambda: True) -> None:
+        """Remove a group, if it is there; `only_if` is asked while nobody else changes the switch."""
         with self._lock:
             switch = self._switch()
-            if group_id in switch.state().groups:
+            if only_if() and group_id in switch.state().groups:
                 switch.remove_group(group_id)
 
     def new_epoch(self, group_id: int) -> int:

@@ -44,18 +44,22 @@ class Installer:
             group = self._claim(group, known, lanes)
             self._check_room(device, group)
             is_ours = known is not None or self._registry.is_leftover(group.device, group.group_id)
-            # Known before it is there: whatever ends us in between, the group is not forgotten on the switch.
+            # Known before it is there: whatever ends us in between, the group is not forgotten on the switch. And no
+            # longer left over: whoever is about to remove an earlier one must not take this one away.
             self._registry.begin(group)
+            self._registry.cleared(group.device, [group.group_id])
         if known is not None and known.device != group.device:
             self._registry.leave_over(known.device, group.group_id)
             self.take_away(known.device, group.group_id)
         try:
             installed = device.install(group, is_ours=is_ours) if usable else group
         except CaisError:
-            self._registry.forget(group.group_id)
+            with self._registry.lock:
+                if is_ours:
+                    self._registry.leave_over(group.device, group.group_id)
+                self._registry.forget(group.group_id)
             raise
         self._registry.made(installed)
-        self._registry.cleared(group.device, [group.group_id])
         return installed
 
     def _claim(self, group: GroupRecord, known: GroupRecord | None, lanes: int) -> GroupRecord:
@@ -79,19 +83,19 @@ class Installer:
         others = sum(count for group_id, count in slots.items() if group_id != group.group_id)
         check_room(group, others, reading.snapshot.pool, self._registry.settings()["sram_usage_limit"])
 
-    def remove(self, job_id: str, group_id: int) -> None:
-        """Take the group from its switch, now or when that answers. Raises Refused where the job has no such group."""
+    def let_go(self, job_id: str, group_id: int) -> GroupRecord:
+        """Know the group no more; it is left over on its switch. Raises Refused where the job has no such group."""
         with self._registry.lock:
             group = self._registry.of_job(job_id, group_id)
             self._registry.leave_over(group.device, group_id)
             self._registry.forget(group_id)
-        self.take_away(group.device, group_id)
         log.info("group %d is gone", group_id)
+        return group
 
     def take_away(self, device: str, group_id: int) -> None:
-        """Remove what has been left over."""
+        """Remove what has been left over, now or when the switch answers; unless it is in use again."""
         try:
-            self._devices[device].remove(group_id)
+            self._devices[device].remove(group_id, only_if=lambda: self._registry.is_leftover(device, group_id))
             self._registry.cleared(device, [group_id])
         except (CaisError, KeyError) as error:
             log.warning("group %d goes from %s when that answers: %s", group_id, device, error)

@@ -88,6 +88,7 @@ class ControlPlane:
         self.devices = {device.name: ManagedDevice(device, options, self) for device in devices}
         self._installer = Installer(self._registry, self.devices)
         self._workers = ThreadPoolExecutor(16, thread_name_prefix="switch")
+        self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="clean")
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="decide", daemon=True)
 
@@ -104,7 +105,8 @@ class ControlPlane:
             leaders = [live.leader for live in self._registry.live.values() if live.leader is not None]
         for leader in leaders:
             leader.close()
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._workers, self._cleaner):
+            pool.shutdown(wait=False, cancel_futures=True)
         for device in self.devices.values():
             device.close()
 
@@ -159,7 +161,8 @@ class ControlPlane:
 
     def remove_group(self, job_id: str, group_id: int) -> None:
         """Take the group from its switch. Raises Refused where the job has no such group."""
-        self._installer.remove(job_id, group_id)
+        group = self._installer.let_go(job_id, group_id)
+        self._installer.take_away(group.device, group_id)
 
     def remove_job(self, job_id: str) -> None:
         """Remove a job with its groups; one that is not there is no error."""
@@ -430,9 +433,10 @@ class ControlPlane:
 
     def _remove_lost(self, group: GroupRecord) -> None:
         try:
-            self.remove_group(group.job_id, group.group_id)
+            self._installer.let_go(group.job_id, group.group_id)
         except Refused:
             return  # somebody was quicker
+        self._cleaner.submit(self._installer.take_away, group.device, group.group_id)
         if not any(each.job_id == group.job_id for each in self.groups()):
             log.info("job %s is gone", group.job_id)
             self.remove_job(group.job_id)

@@ -20,6 +20,7 @@ __all__ = ["Attachment"]
 
 _AGAIN = 0.5
 _USAGE = 1.0
+_FAREWELL = 1.0
 
 
 class Attachment:
@@ -41,9 +42,10 @@ class Attachment:
     def close(self) -> None:
         self._ended.set()
         self._outbox.put(None)
+        self._thread.join(_FAREWELL)
         if self._call is not None:
             self._call.cancel()
-        self._thread.join(2.0)
+        self._thread.join(_FAREWELL)
 
     def _run(self) -> None:
         while not self._ended.is_set():
@@ -68,14 +70,18 @@ class Attachment:
             try:
                 message = outbox.get(timeout=_USAGE)
                 if message is None:
+                    yield self._used()
                     return
                 yield message
             except queue.Empty:
                 pass
             if time.monotonic() - told >= _USAGE:
                 told = time.monotonic()
-                coordinator = self._hub.coordinator
-                yield pb.LeaderMessage(usage=self._usage.take(coordinator.next_operation if coordinator else 0))
+                yield self._used()
+
+    def _used(self) -> pb.LeaderMessage:
+        coordinator = self._hub.coordinator
+        return pb.LeaderMessage(usage=self._usage.take(coordinator.next_operation if coordinator else 0))
 
     def _hello(self) -> pb.LeaderMessage:
         hello = pb.Hello(job_id=self._job_id, group_id=self._group_id)

@@ -114,6 +114,14 @@ class Context:
         self.groups[wanted.group_id] = joined
         return joined
 
+    def leave(self, group_id: int, patience: float) -> None:
+        """Leave a group in order; its leader has the controller remove it."""
+        joined = self.groups.pop(group_id)
+        joined.close(patience)
+        if joined.hub is not None:
+            with contextlib.suppress(CaisError):  # it removes what nobody leads, sooner or later
+                self.client.remove_group(self.identity.job_id, group_id)
+
     def free_group(self, first: int) -> int:
         """The lowest number from `first` on that no group of the controller has."""
         taken = {each.group_id for each in self.client.statistics().groups} | self.groups.keys()
@@ -207,12 +215,8 @@ class Context:
 
     def close(self, patience: float) -> None:
         """Leave all groups in order, and have the controller remove those that this rank leads."""
-        groups, self.groups = self.groups, {}
-        for joined in groups.values():
-            joined.close(patience)
-            if joined.hub is not None:
-                with contextlib.suppress(CaisError):  # it removes what nobody leads, sooner or later
-                    self.client.remove_group(self.identity.job_id, joined.group_id)
+        for group_id in list(self.groups):
+            self.leave(group_id, patience)
         for link in self._links.values():
             link.close()
         self.client.close()

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 _KINDS = {"SUM": "ALL_REDUCE", "MAX": "ALL_REDUCE_MAX", "MIN": "ALL_REDUCE_MIN", "PRODUCT": "ALL_REDUCE_PRODUCT"}
 _LARGEST_WAIT = datetime.timedelta(minutes=5)
-_COUNT = "cais/groups"
+_PATIENCE = 5.0
 
 
 class CaisWork(dist._Work):
@@ -130,16 +130,16 @@ class CaisProcessGroup(dist.ProcessGroup):
     def shutdown(self) -> None:
         """Leave the group in order."""
         joined, self.joined = self.joined, None
-        if joined is not None:
-            joined.close(5.0)
-            if api.is_initialized():
-                api.current().groups.pop(joined.group_id, None)
+        if joined is not None and api.is_initialized() and joined.group_id in api.current().groups:
+            api.current().leave(joined.group_id, _PATIENCE)
 
     def abort(self) -> None:
         """Leave the group at once."""
         joined, self.joined = self.joined, None
         if joined is not None:
             joined.abort()
+            if api.is_initialized():
+                api.current().groups.pop(joined.group_id, None)
 
 
 def create(options: Any, pg_options: Any = None) -> CaisProcessGroup:

@@ -12,7 +12,7 @@ from tests.functional.runner import ROOT, invoke
 
 README = (ROOT / "README.md").read_text()
 CONSOLE = "\n".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL))
-GROUPS = ("rules", "config")
+GROUPS = ("rules", "config", "controller")
 COMMANDS = sorted(set(re.findall(r"^\$ .*?((?:cais|cais-cli) [a-z][^\n#]*)$", CONSOLE, re.MULTILINE)))
 
 
@@ -26,7 +26,7 @@ def test_commands_are_found() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_and_options_exist(command: str) -> None:
-    _, *words = shlex.split(command)
+    _, *words = shlex.split(command.removesuffix("&"))
     names = words[:2] if words[0] in GROUPS else words[:1]
     arguments = words[len(names) :]
     shown = invoke(*names, "--help", env={"COLUMNS": "200"})

@@ -157,7 +157,8 @@ class CaisSwitch:
     def start_job(self, group_id: int) -> Job:
         """Begin a new job on the group: whatever an earlier one left in its slots counts as nothing from now on."""
         with self.session.changing:
-            group = self.state().groups.get(group_id)
+            group = self._read_groups().groups.get(group_id)  # not the rules: there may be ten thousand
+            self.session.check_pipeline()
             if group is None:
                 raise Refused(f"there is no group {group_id}", hint="add a rule for it first")
             # Epoch 0 is what a slot holds that nobody has used.

@@ -114,7 +114,7 @@ def test_a_group_that_cannot_be_removed_now_goes_later(lab: Lab, monkeypatch: py
     lab.create()
     device = lab.controller.plane.devices["leaf1"]
 
-    def gone(_: int) -> None:
+    def gone(_: int, **__: object) -> None:
         raise Unreachable("no answer")
 
     monkeypatch.setattr(device, "remove", gone)
@@ -123,6 +123,15 @@ def test_a_group_that_cannot_be_removed_now_goes_later(lab: Lab, monkeypatch: py
     _reconnect(lab)
     until(lambda: not lab.on_switch().groups, "the group is gone")
     assert not lab.controller.plane.leftovers_on("leaf1")
+
+
+def test_who_removes_a_group_late_leaves_the_next_one_of_its_number_alone(lab: Lab) -> None:
+    lab.create()
+    installer = lab.controller.plane._installer
+    installer.let_go(JOB, 3)
+    again = lab.create()
+    installer.take_away("leaf1", 3)
+    assert lab.on_switch().groups[3].epoch == again.epoch
 
 
 def test_a_switch_that_comes_late_is_used_when_it_has_proved_itself() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Generator
@@ -270,3 +271,15 @@ def test_a_leader_of_no_group_of_ours_is_turned_away(lab: Lab) -> None:
     leader = Leader(lab.client, pb.Hello(job_id=JOB, group_id=3, epoch=group.epoch))
     until(lambda: leader.ended is grpc.StatusCode.FAILED_PRECONDITION, "the end of the stream")
     assert not leader.heard
+
+
+def test_a_client_speaks_from_a_process_that_was_forked(lab: Lab) -> None:
+    lab.client.statistics()
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if lab.client.statistics().devices[0].name == "leaf1" else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert lab.client.statistics().devices
