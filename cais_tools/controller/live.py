@@ -55,7 +55,11 @@ class Live:
 
 
 def has_doubt(leader: Leader, group: GroupRecord) -> bool:
-    """Whether a leader that comes has left the switch, or uses it under an epoch that the switch does not have."""
+    """Whether a leader that comes has left the switch, or uses it under an epoch that the switch does not have; or has
+    a group that is not there at all yet.
+    """
+    if not group.epoch:
+        return True
     if leader.epoch:
         return leader.epoch != group.epoch
     return leader.path is Path.ENDPOINT and leader.next_operation > 0

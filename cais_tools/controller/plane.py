@@ -19,6 +19,7 @@ from cais_tools.controller.live import FIRST_PROOF_S, Doubt, Live, has_doubt, in
 from cais_tools.controller.placing import choose_device
 from cais_tools.controller.policy import Decision, Policy
 from cais_tools.controller.proto import controller_pb2 as pb
+from cais_tools.controller.proving import Prover
 from cais_tools.controller.record import GroupRecord, JobRecord
 from cais_tools.controller.registry import Registry
 from cais_tools.controller.scoring import Path
@@ -32,8 +33,6 @@ log = logging.getLogger(__name__)
 
 _TICK_S: Final = 0.1
 _ANSWER_S: Final = 0.9
-_PROOF_S: Final = 30.0
-"""A proof that nobody has answered for so long is asked for anew: a group without operations cannot answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +86,7 @@ class ControlPlane:
         self._policy = Policy()
         self.devices = {device.name: ManagedDevice(device, options, self) for device in devices}
         self._installer = Installer(self._registry, self.devices)
+        self._prover = Prover(self._registry, self._installer, self.devices)
         self._workers = ThreadPoolExecutor(16, thread_name_prefix="switch")
         self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="clean")
         self._ended = threading.Event()
@@ -203,7 +203,7 @@ class ControlPlane:
             live = self._registry.live.get(group.group_id)
             if live is None:
                 return
-            live.doubt = Doubt(time.monotonic() + FIRST_PROOF_S)
+            live.doubt = Doubt(time.monotonic() + FIRST_PROOF_S, FIRST_PROOF_S)
             if live.leader is not None:
                 live.leader.force(Path.ENDPOINT, "the switch was loaded anew", awaited=False)
 
@@ -275,7 +275,7 @@ class ControlPlane:
             live = self._registry.live.get(group_id)
             if live is not None and on_endpoints:
                 live.fallbacks += 1
-                live.doubt = Doubt(time.monotonic() + FIRST_PROOF_S)
+                live.doubt = Doubt(time.monotonic() + FIRST_PROOF_S, FIRST_PROOF_S)
                 self._decide()
 
     def proved(self, group_id: int, request: int, right: bool, text: str) -> None:
@@ -406,9 +406,8 @@ class ControlPlane:
             try:
                 with self._lock:
                     self._decide()
-                    due = self._due_proofs()
-                for group_id, doubt in due:
-                    self._workers.submit(self._let_prove, group_id, doubt)
+                for group_id, doubt in self._prover.due():
+                    self._workers.submit(self._prover.prove, group_id, doubt)
                 for group in self._registry.lost_groups():
                     log.warning("group %d of job %s: its leader is gone, so it goes", group.group_id, group.job_id)
                     self._remove_lost(group)
@@ -440,42 +439,6 @@ class ControlPlane:
         if not any(each.job_id == group.job_id for each in self.groups()):
             log.info("job %s is gone", group.job_id)
             self.remove_job(group.job_id)
-
-    def _due_proofs(self) -> list[tuple[int, Doubt]]:
-        """The groups that are to be tested now; each is given to somebody once."""
-        now, due = time.monotonic(), list[tuple[int, Doubt]]()
-        for key, live in self._registry.live.items():
-            doubt = live.doubt
-            if doubt is None or live.leader is None or not self._is_usable(self._registry.groups[key]):
-                continue
-            if doubt.running and now >= doubt.due + _PROOF_S:
-                doubt.request, doubt.running = 0, False
-            if now >= doubt.due and not doubt.running:
-                doubt.running = True
-                due.append((key, doubt))
-        return due
-
-    def _is_usable(self, group: GroupRecord) -> bool:
-        """Whether the switch answers, and has for a second."""
-        device = self.devices.get(group.device)
-        if device is None or not device.view.is_reachable or group.device in self._registry.drained:
-            return False
-        return time.monotonic() >= device.view.since + FIRST_PROOF_S
-
-    def _let_prove(self, group_id: int, doubt: Doubt) -> None:
-        group = self._registry.groups.get(group_id)
-        if group is None:
-            return
-        epoch = self._installer.new_epoch(group) if group.epoch else self._installer.install_late(group)
-        with self._lock:
-            live = self._registry.live.get(group_id)
-            if live is None or live.doubt is not doubt:
-                return
-            if not epoch or live.leader is None:
-                doubt.failed()
-            else:
-                doubt.due = time.monotonic()
-                doubt.request = live.leader.prove(epoch)
 
 
 def _path(group: GroupRecord, decision: Decision) -> Path:

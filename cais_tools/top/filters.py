@@ -33,6 +33,7 @@ _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     ">=": lambda a, b: a >= b,
 }
 _WORDS: Final = ("and", "or", "not")
+_MOST: Final = 100  # the calls that a row goes through are nested as deeply
 
 _Token = tuple[str, str]  # kind (mark, word, quoted) and text
 
@@ -42,6 +43,8 @@ def parse_filter(text: str, table: Table[R]) -> Callable[[R], bool] | None:
     tokens = _tokens(text)
     if not tokens:
         return None
+    if len(tokens) > _MOST:
+        raise UsageError(f"a filter has at most {_MOST} words and marks")
     reader = _Reader(tokens, table)
     found = reader.either()
     if reader.left:

@@ -8,10 +8,10 @@ A group is [slots, [[rank, port], ...], packets, bytes], both in the order of se
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from cais_tools.errors import UsageError
 from cais_tools.session import CounterData
@@ -28,12 +28,15 @@ from cais_tools.session.cais import (
     Span,
 )
 from cais_tools.session.observer import Primary
+from cais_tools.top.checks import flag, moment, number, text, whole, wholes
 from cais_tools.top.observation import Failure, Observation, Program, Source, Steered
 
 __all__ = ["SCHEMA", "decode", "decode_header", "encode", "encode_header"]
 
 SCHEMA: Final = "cais.record/1"
 _CELLS: Final = 16
+
+T = TypeVar("T")
 
 
 def _dump(document: Mapping[str, Any]) -> str:
@@ -52,15 +55,15 @@ def decode_header(line: str) -> tuple[list[Source], float]:
             raise ValueError(f"its schema is {document['schema']!r}, not {SCHEMA}")
         sources = [
             Source(
-                str(each["name"]),
-                str(each["address"]),
-                {int(port): str(name) for port, name in each["ports"].items()},
-                each["link_gbps"],
+                text(each["name"]),
+                text(each["address"]),
+                {int(port): text(name) for port, name in each["ports"].items()},
+                _optional(number, each["link_gbps"]),
             )
             for each in document["devices"]
         ]
-        return sources, float(document["interval_s"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return sources, number(document["interval_s"])
+    except _DAMAGES as error:
         raise UsageError(f"it does not begin as a recording: {_reason(error)}") from None
 
 
@@ -90,31 +93,59 @@ def decode(line: str) -> Observation:
     """Raises UsageError for a line that is no observation."""
     try:
         return _observation(json.loads(line))
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (*_DAMAGES, UsageError) as error:
         raise UsageError(f"it is no observation: {_reason(error)}") from None
+
+
+_DAMAGES: Final = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
 def _reason(error: Exception) -> str:
     return f"{error} is missing" if isinstance(error, KeyError) else str(error)
 
 
+def _optional(read: Callable[[Any], T], value: Any) -> T | None:
+    return None if value is None else read(value)
+
+
 def _observation(document: Mapping[str, Any]) -> Observation:
-    rules, slots = document.get("rules"), document.get("open_slots")
-    snapshot, failure = document.get("snapshot"), document.get("failure")
-    program, primary = document.get("program"), document.get("primary")
+    get = document.get
     return Observation(
-        device=str(document["device"]),
-        time=float(document["time"]),
-        snapshot=None if snapshot is None else _snapshot(snapshot),
-        failure=None if failure is None else Failure(**failure),
-        program=None if program is None else Program(**program),
-        primary=None if primary is None else Primary(**primary),
-        rules=None if rules is None else tuple(_rule(each) for each in rules),
-        open_slots=None if slots is None else tuple(_slot(each) for each in slots),
-        slots_hidden=document.get("slots_hidden"),
-        temperature_c=document.get("temperature_c"),
-        steered=tuple(Steered(**each) for each in document["steered"]) if "steered" in document else None,
-        seconds=float(document.get("seconds", 0.0)),
+        device=text(document["device"]),
+        time=moment(document["time"]),
+        snapshot=_optional(_snapshot, get("snapshot")),
+        failure=_optional(_failure, get("failure")),
+        program=_optional(_program, get("program")),
+        primary=_optional(_primary, get("primary")),
+        rules=_optional(lambda rules: tuple(_rule(each) for each in rules), get("rules")),
+        open_slots=_optional(lambda slots: tuple(_slot(each) for each in slots), get("open_slots")),
+        slots_hidden=_optional(text, get("slots_hidden")),
+        temperature_c=_optional(number, get("temperature_c")),
+        steered=_optional(lambda some: tuple(_steered(each) for each in some), get("steered")),
+        seconds=number(get("seconds", 0.0)),
+    )
+
+
+def _failure(document: Mapping[str, Any]) -> Failure:
+    get = document.get
+    return Failure(text(get("kind")), text(get("message")), _optional(text, get("hint")), whole(get("exit_code")))
+
+
+def _program(document: Mapping[str, Any]) -> Program:
+    return Program(text(document["name"]), _optional(whole, document["cookie"]))
+
+
+def _primary(document: Mapping[str, Any]) -> Primary:
+    return Primary(flag(document["is_taken"]), _optional(whole, document["election_id"]))
+
+
+def _steered(document: Mapping[str, Any]) -> Steered:
+    return Steered(
+        path=text(document["path"]),
+        wanted=text(document["wanted"]),
+        reason=text(document["reason"]),
+        threshold=number(document["threshold"]),
+        **{name: whole(document[name]) for name in ("group_id", "on_switch", "on_endpoints", "fallbacks")},
     )
 
 
@@ -143,12 +174,12 @@ def _port_list(port: PortStats) -> list[Any]:
 
 def _snapshot(document: Mapping[str, Any]) -> Snapshot:
     return Snapshot(
-        time=float(document["time"]),
-        pool=document["pool"],
-        slots_allocated=document["slots_allocated"],
+        time=round(number(document["time"]), 6),
+        pool=whole(document["pool"]),
+        slots_allocated=whole(document["slots_allocated"]),
         groups={int(key): _group(int(key), each) for key, each in document["groups"].items()},
         ports={int(key): _port(int(key), each) for key, each in document["ports"].items()},
-        bad_frames=dict(zip(BAD_FRAMES, document["bad_frames"], strict=True)),
+        bad_frames=dict(zip(BAD_FRAMES, wholes(document["bad_frames"]), strict=True)),
     )
 
 
@@ -156,22 +187,28 @@ def _group(group_id: int, values: Sequence[Any]) -> GroupStats:
     slots, members, packets, sizes = values
     return GroupStats(
         group_id,
-        slots,
-        dict(zip(OUTCOMES, packets, strict=True)),
-        dict(zip(OUTCOMES, sizes, strict=True)),
+        whole(slots),
+        dict(zip(OUTCOMES, wholes(packets), strict=True)),
+        dict(zip(OUTCOMES, wholes(sizes), strict=True)),
         _members(members),
     )
 
 
 def _port(port: int, values: Sequence[Any]) -> PortStats:
-    packets_in, bytes_in, packets_out, bytes_out, delays = values
+    packets_in, bytes_in, packets_out, bytes_out = wholes(values[:4])
+    delays = wholes(values[4])
+    if len(delays) > _CELLS:
+        raise ValueError(f"{len(delays)} delays are too many")
     counts = (*delays, *(0,) * (_CELLS - len(delays)))
     return PortStats(
         port, CounterData(packets_in, bytes_in), CounterData(packets_out, bytes_out), DelayHistogram(counts)
     )
 
 
-_member = lru_cache(maxsize=4096)(Member)  # groups have the same members in every observation
+@lru_cache(maxsize=4096, typed=True)
+def _member(rank: int, port: int) -> Member:
+    """Groups have the same members in every observation."""
+    return Member(whole(rank), whole(port))
 
 
 def _pairs(members: Sequence[Member]) -> list[list[int]]:
@@ -180,6 +217,10 @@ def _pairs(members: Sequence[Member]) -> list[list[int]]:
 
 def _members(pairs: Sequence[Sequence[int]]) -> tuple[Member, ...]:
     return tuple(_member(rank, port) for rank, port in pairs)
+
+
+_RULE_NUMBERS: Final = ("group_id", "op", "priority", "output_set", "packets", "bytes")
+_SLOT_NUMBERS: Final = ("group_id", "slot", "seq_num", "op", "layer", "chunk")
 
 
 def _rule_document(rule: Rule) -> dict[str, Any]:
@@ -198,14 +239,13 @@ def _rule_document(rule: Rule) -> dict[str, Any]:
 
 
 def _rule(document: Mapping[str, Any]) -> Rule:
-    values: dict[str, Any] = {
-        **document,
-        "layer": Span(*document["layer"]),
-        "chunk": Span(*document["chunk"]),
-        "inputs": tuple(document["inputs"]),
-        "outputs": tuple(document["outputs"]),
-    }
-    return Rule(**values)
+    return Rule(
+        layer=Span(*wholes(document["layer"])),
+        chunk=Span(*wholes(document["chunk"])),
+        inputs=tuple(wholes(document["inputs"])),
+        outputs=tuple(wholes(document["outputs"])),
+        **{name: whole(document[name]) for name in _RULE_NUMBERS},
+    )
 
 
 def _slot_document(slot: OpenSlot) -> dict[str, Any]:
@@ -223,9 +263,9 @@ def _slot_document(slot: OpenSlot) -> dict[str, Any]:
 
 
 def _slot(document: Mapping[str, Any]) -> OpenSlot:
-    values: dict[str, Any] = {
-        **document,
-        "present": _members(document["present"]),
-        "missing": _members(document["missing"]),
-    }
-    return OpenSlot(**values)
+    return OpenSlot(
+        age_us=_optional(whole, document["age_us"]),
+        present=_members(document["present"]),
+        missing=_members(document["missing"]),
+        **{name: whole(document[name]) for name in _SLOT_NUMBERS},
+    )

@@ -12,12 +12,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from cais_tools.errors import UsageError
+from cais_tools.top.checks import LATEST
 from cais_tools.top.observation import Observation, Source
 from cais_tools.top.record import decode, decode_header, encode, encode_header
 
 __all__ = ["Recorder", "Recording"]
 
-_TIME: Final = re.compile(rb'\{"time":\s*(-?\d+(?:\.\d+)?)')
+_TIME: Final = re.compile(rb'\{"time":\s*(\d+(?:\.\d+)?),')
+_LONGEST_HEADER: Final = 1 << 24  # a thousand switches of 512 ports each; other files may have no lines at all
 
 
 class Recorder:
@@ -29,7 +31,7 @@ class Recorder:
         self.error: str | None = None
         self._lock = threading.Lock()
         try:
-            self._file = path.open("w", encoding="utf-8")
+            self._file = path.open("w", encoding="utf-8", errors="replace")
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
         try:
@@ -84,7 +86,7 @@ class Recording:
             raise
 
     def _read_header(self) -> tuple[list[Source], float]:
-        header = self._file.readline()
+        header = self._file.readline(_LONGEST_HEADER)
         try:
             return decode_header(header.decode("utf-8", "replace"))
         except UsageError as error:
@@ -98,7 +100,7 @@ class Recording:
             found = _TIME.match(line)
             if not line.endswith(b"\n"):
                 break
-            if found is None:
+            if found is None or float(found[1]) > LATEST:
                 raise UsageError(f"{self.path}:{number}: it is no observation")
             latest = max(latest, float(found[1]))
             self._times.append(latest)

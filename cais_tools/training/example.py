@@ -1,6 +1,6 @@
 """A two-layer tensor-parallel model, trained on gloo or through the switch: only the backend's name differs.
 
-    torchrun --nproc-per-node 4 -m cais_tools.training.example --backend cais
+torchrun --nproc-per-node 4 -m cais_tools.training.example --backend cais
 """
 
 # torch is an extra, and a strict checker must pass without it.

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from cais_tools.errors import Unreachable
+from cais_tools.errors import Unreachable, UsageError
 from cais_tools.training.operations import BFLOAT16, Operation, Tensor
 
 __all__ = ["GlooEndpoints"]
@@ -34,14 +34,17 @@ class GlooEndpoints:
         self._group: Any = dist.ProcessGroupGloo(dist.PrefixStore("cais/endpoints", store), rank, size, timeout)
 
     def run(self, operation: Operation, number: int) -> Tensor:
-        """As `Endpoints.run`. Raises Unreachable."""
+        """As `Endpoints.run`. Raises Unreachable, UsageError for a type that gloo does not know."""
         group = self._group
         if group is None:
             raise Unreachable("the endpoints' connections are closed")
         try:
             return _bits(self._run(group, operation))
         except RuntimeError as error:
-            raise Unreachable(f"gloo: {(str(error).strip() or 'failed').splitlines()[0]}") from error
+            reason = (str(error).strip() or "failed").splitlines()[0]
+            if "scalar type" in reason:
+                raise UsageError(f"gloo does no {operation.kind.lower()} of {operation.dtype}") from error
+            raise Unreachable(f"gloo: {reason}") from error
 
     def _run(self, group: Any, operation: Operation) -> torch.Tensor:
         # gloo works in place, and the input is still needed should it fail.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
-from cais_tools.errors import CaisError
+from cais_tools.errors import CaisError, UsageError
 from cais_tools.training.errors import GroupFailed
 from cais_tools.training.member import Given, Member, Way
 from cais_tools.training.operations import Operation, Tensor
@@ -175,6 +175,9 @@ class Group:
         else:
             try:
                 result = self._endpoints.run(operation, number)
+            except UsageError:  # on every rank alike, so the group can go on
+                self._member.completed(number, None)
+                raise
             except CaisError as error:
                 raise self._member.failed(number, error.message) from error
         self._member.completed(number, None if operation.is_own else result.tobytes)

@@ -103,8 +103,11 @@ class CaisProcessGroup(dist.ProcessGroup):
         if self.joined is None or kind is None or len(given) != 1 or not _is_dense(given[0]):
             return self._elsewhere(given).allreduce(given, options)
         tensor = given[0]
-        array, dtype = array_of(tensor)
-        return self._submit(Operation(kind, array, dtype), tensor)
+        operation = Operation(kind, *array_of(tensor))
+        # gloo by itself gets strided tensors wrong.
+        if operation.obstacle and tensor.is_contiguous():
+            return self._elsewhere(given).allreduce(given, options)
+        return self._submit(operation, tensor)
 
     def broadcast(self, tensors: Any, opts: Any = None) -> Any:
         """In place."""

@@ -13,6 +13,7 @@ from cais_tools.session.entities import CounterData
 __all__ = [
     "BAD_FRAMES",
     "CELLS",
+    "FELL_BACK",
     "OUTCOMES",
     "DelayHistogram",
     "GroupStats",
@@ -46,7 +47,10 @@ BAD_FRAMES: Final = ("short", "payload_len")
 """Frames that no group can be charged with: cut short; payload_len over the payload."""
 
 _AGGREGATED: Final = itemgetter("opened", "added", "completed", "completed_alone", "reopened")
-_FELL_BACK: Final = itemgetter("no_rule", "no_member", "reopened")
+FELL_BACK: Final = ("no_rule", "no_member", "reopened")
+"""Outcomes of contributions that the switch could not use."""
+
+_fell_back: Final = itemgetter(*FELL_BACK)
 _REJECTED: Final = itemgetter("no_member", "no_rule", "diverged")
 
 
@@ -140,7 +144,7 @@ class GroupStats:
 
     @property
     def fell_back(self) -> int:
-        return sum(_FELL_BACK(self.packets))
+        return sum(_fell_back(self.packets))
 
     @property
     def duplicates(self) -> int:

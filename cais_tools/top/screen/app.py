@@ -45,7 +45,9 @@ _CLOCK_S: Final = 1.0
 
 
 class TopApp(App[None]):
-    """`feed` says what is seen, `remover` (with --write) changes something. `rounds`: end after so many."""
+    """`feed` says what is seen, `remover` (with --write) changes something. `rounds`: end after so many. `fault` is
+    what it has ended with, if that is an error.
+    """
 
     CSS_PATH = "style.tcss"
     TITLE = "cais top"
@@ -99,11 +101,21 @@ class TopApp(App[None]):
         self._inbox: deque[Observation | Rewound] = deque()
         self._lock = threading.Lock()
         self._is_woken = False
+        self.fault: Exception | None = None
         # Terminals of 16 colours, and those who want none, get the terminal's own.
         self.theme = "ansi-dark" if self.console.color_system in (None, "standard") or not colours else THEMES[0]
 
     def get_default_screen(self) -> Screen[Any]:
         return MainScreen()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A fault of ours ends the app; whoever runs it tells of it, when the terminal is as it was."""
+        self.fault = self.fault or error
+        super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        # Without the traceback that Textual makes of it: that takes seconds, and nobody could see it.
+        self._close_messages_no_wait()
 
     # -- observations
 

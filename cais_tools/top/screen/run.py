@@ -44,7 +44,10 @@ def run_screen(
     remover: GroupRemover | None = None,
     recorder: Recorder | None = None,
 ) -> int:
-    """Show what `feed` gives until somebody quits; return the exit code: that of a signal, of `check`, or 0."""
+    """Show what `feed` gives until somebody quits; return the exit code: that of a signal, of `check`, or 0.
+
+    Raises whatever the app has ended with.
+    """
     app = TopApp(
         feed,
         thresholds,
@@ -61,6 +64,8 @@ def run_screen(
     finally:
         with contextlib.suppress(OSError):
             feed.close()
+    if app.fault is not None:
+        raise app.fault
     if app.return_code:
         return app.return_code
     return exit_code(app.live, check=True) if check else 0

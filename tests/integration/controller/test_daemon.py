@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
-from cais_tools.config import TlsFiles
+from cais_tools.cli.controller import _settings
+from cais_tools.config import Config, Setting, TlsFiles
 from cais_tools.controller.client import ControllerClient
 from cais_tools.controller.proto import controller_pb2 as pb
+from cais_tools.controller.record import SETTINGS
 from cais_tools.controller.store import Store
 from cais_tools.errors import Refused, Unreachable, UsageError
 from cais_tools.session import SessionOptions, connect
@@ -182,6 +184,15 @@ def test_addresses_that_must_not_be(listen: str, words: str) -> None:
     result = invoke("controller", "--listen", listen)
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+def test_where_it_listens_where_nobody_says() -> None:
+    settings, listen = _settings(Config(), None)
+    assert listen == "127.0.0.1:50051"
+    assert set(settings) == set(SETTINGS)
+    written = {"controller_port": Setting(50052, "cais.toml:3")}
+    assert _settings(Config(written=written), None)[1] == "127.0.0.1:50052"
+    assert _settings(Config(written=written), "[::1]:7")[1] == "[::1]:7"
 
 
 def test_nobody_there_is_exit_code_3() -> None:

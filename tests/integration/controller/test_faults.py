@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cais_tools.controller import plane
+from cais_tools.controller import plane, proving
 from cais_tools.controller.client import ControllerClient
 from cais_tools.controller.proto import controller_pb2 as pb
 from cais_tools.controller.rules import rules_for
@@ -19,7 +19,8 @@ from tests.integration.controller.lab import JOB, PORTS, Lab, Leader, a_controll
 
 @pytest.fixture(autouse=True)
 def quick_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plane, "FIRST_PROOF_S", 0.1)
+    for module in (plane, proving):
+        monkeypatch.setattr(module, "FIRST_PROOF_S", 0.1)
 
 
 @pytest.fixture
@@ -145,9 +146,10 @@ def test_a_switch_that_comes_late_is_used_when_it_has_proved_itself() -> None:
         leader = lab.lead(group)
         with a_switch(address) as late:
             lab.switch = late
-            leader.say(trouble=pb.Trouble(what=pb.Trouble.TIMED_OUT, on_endpoints=True))
             prove = leader.wait_for("prove")
             assert lab.on_switch().groups[3].epoch == prove.epoch
+            assert leader.wait_for("force").path == pb.PATH_AUTO
+            assert leader.told("block")[-1].decision.offload
 
 
 def test_a_group_without_its_leader_goes_and_its_job_with_it() -> None:

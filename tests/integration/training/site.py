@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cais_tools.controller.client import ControllerClient
-from tests.functional.runner import command, environment
+from tests.functional.runner import ROOT, command, environment
 
 RANKS = 4
 SCRIPT = Path(__file__).with_name("rank.py")
@@ -108,12 +108,17 @@ class Site:
         return [self._start_rank(rank, {**job, **environ}) for rank in range(RANKS)]
 
     def _start_rank(self, rank: int, environ: dict[str, str]) -> subprocess.Popen[str]:
+        return self.start_python(sys.executable, str(SCRIPT), **environ, RANK=str(rank))
+
+    def start_python(self, *command: str, **environ: str) -> subprocess.Popen[str]:
+        """A process of a job."""
         process = subprocess.Popen(
-            [sys.executable, str(SCRIPT)],
+            command,
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **environment(), **environ, "RANK": str(rank)},
+            env={**os.environ, **environment(), "CAIS_CONTROLLER": self.controller, **environ},
         )
         self.processes.append(process)
         return process

@@ -32,6 +32,7 @@ SETTINGS = {"offload_threshold": 0.2, "sram_usage_limit": 0.75}
 )
 def test_who_comes_back_to_be_tested(hello: dict[str, int], doubted: bool) -> None:
     assert has_doubt(Leader(pb.Hello(**hello)), a_group()) is doubted  # type: ignore[arg-type]
+    assert has_doubt(Leader(pb.Hello(**hello)), a_group(epoch=0))  # type: ignore[arg-type]
 
 
 def test_tests_that_fail_come_seldom_and_then_every_30_seconds() -> None:

@@ -73,4 +73,4 @@ def test_outcomes_that_fall_back_are_those_of_the_telemetry() -> None:
     from cais_tools.session.cais import telemetry
 
     query = next(each for each in _queries() if "outcome=~" in each)
-    assert set(re.findall(r'outcome=~"([^"]*)"', query)[0].split("|")) == set(telemetry._FELL_BACK)
+    assert set(re.findall(r'outcome=~"([^"]*)"', query)[0].split("|")) == set(telemetry.FELL_BACK)

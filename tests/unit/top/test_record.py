@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,9 +83,63 @@ def test_a_last_line_that_is_cut_off_is_left_out_and_others_are_told(
     path.write_text(lines[0] + "rubbish\n" + "".join(lines[1:]))
     with pytest.raises(UsageError, match=r"cut:2: it is no observation"):
         Recording(path)
-    path.write_text(lines[0] + '{"time":1,"device":7,"snapshot":{}}\n')
+    path.write_text(lines[0] + '{"time":1,"device":"leaf1","snapshot":{}}\n')
     with Recording(path) as recording, pytest.raises(UsageError, match=r"cut:2: it is no observation: 'time'"):
         recording[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("snapshot.pool", "4096"),
+        ("snapshot.time", None),
+        ("snapshot.time", 10**400),
+        ("snapshot.bad_frames.0", -1),
+        ("snapshot.groups.0.0", 1.5),
+        ("snapshot.groups.0.1.0", [0, True]),
+        ("snapshot.groups.0.2.0", None),
+        ("snapshot.groups.0.3.1", 1 << 200),
+        ("snapshot.ports.1.0", ""),
+        ("snapshot.ports.1.4", [0] * 17),
+        ("program.cookie", "NaN"),
+        ("primary.is_taken", 1),
+        ("time", 2**70),
+        ("device", None),
+        ("temperature_c", "hot"),
+        ("rules.0.priority", None),
+        ("rules.0.layer", [5, 1]),
+        ("open_slots.0.age_us", "old"),
+    ],
+)
+def test_values_of_another_kind_are_told(fleet: Sequence[Observation], place: str, value: object) -> None:
+    document = json.loads(encode(fleet[0]))
+    *path, last = [int(each) if each.isdigit() else each for each in place.split(".")]
+    holder = document
+    for each in path:
+        holder = holder[each if isinstance(holder, list) else str(each)]
+    holder[last if isinstance(holder, list) else str(last)] = value
+    with pytest.raises(UsageError, match="it is no observation"):
+        decode(json.dumps(document))
+
+
+def test_a_header_with_values_of_another_kind_is_none(tmp_path: Path) -> None:
+    for old, new in (('"link_gbps":100.0', '"link_gbps":"fast"'), ('"interval_s":1.0', '"interval_s":1e999')):
+        path = written(tmp_path / "x", [])
+        path.write_text(path.read_text().replace(old, new))
+        with pytest.raises(UsageError, match="does not begin as a recording"):
+            Recording(path)
+
+
+def test_a_file_without_lines_is_not_read_whole() -> None:
+    with pytest.raises(UsageError, match="does not begin as a recording"):
+        Recording(Path("/dev/zero"))
+
+
+def test_a_name_that_is_no_text_is_recorded(tmp_path: Path) -> None:
+    (one,) = sources(1)
+    recorder = Recorder(tmp_path / "x", [replace(one, name="leaf\udcff")], 1.0)
+    recorder.close()
+    assert '"name":"leaf?"' in (tmp_path / "x").read_text("utf-8")
 
 
 def test_a_full_disk_is_said() -> None:
