@@ -52,7 +52,7 @@ def top(
     """Watch switches live.
 
     Devices, groups, ports and alarms with their curves, by keys and mouse (? shows them). Nothing is changed on a
-    switch, unless with --write. Without a terminal it prints one round, or --count of them.
+    switch, unless with --write. Without a terminal (or on a dumb one) it prints one round, or --count of them.
     """
     seconds = parse_seconds(interval, option="--interval")
     start = _start_of(seek)
@@ -60,7 +60,7 @@ def top(
         raise UsageError("--replay goes neither with --record nor with --write", hint="a recording is no switch")
     if replay is None and start is not None:
         raise UsageError("--seek needs --replay", hint="--replay FILE is what --record FILE has kept")
-    has_screen = not (once or json) and sys.stdout.isatty()
+    has_screen = not (once or json) and sys.stdout.isatty() and not _is_dumb()
     if has_screen and not sys.stdin.isatty():
         raise UsageError("stdin is no terminal, so no key could be read: give it one, or use --once")
     # Whatever somebody asks gRPC to log would be written across the screen.
@@ -72,6 +72,11 @@ def top(
     code = run(connection, wishes, has_screen=has_screen)
     if code:
         raise typer.Exit(code)
+
+
+def _is_dumb() -> bool:
+    """A terminal that cannot move its cursor: an Emacs shell, a build server."""
+    return os.environ.get("TERM", "").lower() in ("dumb", "unknown")
 
 
 def _start_of(seek: str | None) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cais_tools.controller.devices import ManagedDevice
 from cais_tools.controller.placing import check_group, check_room, choose_device, ports_of, slots_for
-from cais_tools.controller.record import GroupRecord
+from cais_tools.controller.record import ANY, GroupRecord
 from cais_tools.controller.registry import Registry
 from cais_tools.errors import CaisError, Refused, UsageError
 from cais_tools.wire.header import DEFAULT_LANES
@@ -36,10 +36,12 @@ class Installer:
             raise UsageError(f"there is no job {wanted.job_id}", hint="RegisterJob comes first")
         ports = wanted.ports or ports_of(device.device, wanted.ranks)
         group = replace(wanted, device=device.device.name, ports=ports, epoch=0)
-        check_group(group, job.world_size)
         usable = device.is_usable() and group.device not in self._registry.drained
         lanes = device.lanes if usable else DEFAULT_LANES
         with self._registry.lock:
+            if group.group_id == ANY:
+                group = replace(group, group_id=self._free_number(device))
+            check_group(group, job.world_size)
             known = self._registry.groups.get(group.group_id)
             group = self._claim(group, known, lanes)
             self._check_room(device, group)
@@ -61,6 +63,14 @@ class Installer:
             raise
         self._registry.made(installed)
         return installed
+
+    def _free_number(self, device: ManagedDevice) -> int:
+        """The lowest number that no group has, here or on the device."""
+        reading = device.view.reading
+        taken = set(self._registry.groups)
+        if reading is not None:
+            taken.update(reading.snapshot.groups)
+        return next((number for number in range(256) if number not in taken), 256)
 
     def _claim(self, group: GroupRecord, known: GroupRecord | None, lanes: int) -> GroupRecord:
         if known is not None and known.job_id != group.job_id:

@@ -38,7 +38,7 @@ def ports_of(device: Device, ranks: Collection[int]) -> tuple[int, ...]:
 
 def check_group(group: GroupRecord, world_size: int) -> None:
     if not 0 <= group.group_id <= 255:
-        raise UsageError(f"group {group.group_id} does not exist", hint="groups are 0 to 255")
+        raise UsageError(f"group {group.group_id} does not exist", hint="groups are 0 to 255, and all may be taken")
     ranks, ports = group.ranks, group.ports
     if not 1 <= len(ranks) <= MAX_MEMBERS:
         raise UsageError(f"a group of {len(ranks)} ranks is not possible", hint=f"1 to {MAX_MEMBERS} ranks")

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 from cais_tools.controller.scoring import Path
 
-__all__ = ["SETTINGS", "GroupRecord", "JobRecord"]
+__all__ = ["ANY", "SETTINGS", "GroupRecord", "JobRecord"]
+
+ANY = -1
+"""For a group whose number is to be chosen."""
 
 SETTINGS = ("chunk_size", "offload_threshold", "timeout_ms", "max_pending_chunks", "sram_usage_limit")
 """The settings that may differ by group, as `cais_tools.config` has them."""

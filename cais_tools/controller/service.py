@@ -28,7 +28,7 @@ from cais_tools.controller.leader import Leader
 from cais_tools.controller.plane import ControlPlane, Forced
 from cais_tools.controller.proto import controller_pb2 as pb
 from cais_tools.controller.proto.controller_pb2_grpc import ControllerServicer
-from cais_tools.controller.record import SETTINGS, GroupRecord, JobRecord
+from cais_tools.controller.record import ANY, SETTINGS, GroupRecord, JobRecord
 from cais_tools.controller.scoring import Path
 from cais_tools.controller.statistics import statistics
 from cais_tools.controller.status import abort_with
@@ -85,7 +85,7 @@ class ControllerService(ControllerServicer):
     @_answering
     def CreateGroup(self, request: pb.CreateGroupRequest, context: grpc.ServicerContext) -> pb.Group:  # noqa: N802
         wanted = GroupRecord(
-            group_id=request.group_id,
+            group_id=request.group_id if request.HasField("group_id") else ANY,
             job_id=request.job_id,
             device=request.device,
             ranks=tuple(request.ranks),

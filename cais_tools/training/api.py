@@ -174,19 +174,18 @@ def new_group(
 ) -> Joined | None:
     """A group of these ranks (all by default); None on a rank that is not in it.
 
-    `group_id` is the group's number on the switch, the next free one of this process by default. `ports` are the
-    switch's, by rank, where the controller's file does not say; `device` which switch, where it knows several. Waits
-    until all ranks of the group have called it.
+    `group_id` is the group's number on the switch; by default it counts the groups, so all ranks of the job have to
+    make all groups in the same order. `ports` are the switch's, by rank, where the controller's file does not say;
+    `device` which switch, where it knows several. Waits until all ranks of the group have called it.
     """
     context = current()
     members = tuple(range(context.identity.world_size) if ranks is None else ranks)
     if not members or len(set(members)) != len(members) or not set(members) <= set(range(context.identity.world_size)):
         raise UsageError(f"{list(members)} are no ranks of a job of {context.identity.world_size}")
-    if group_id is None:
-        group_id = max(context.groups, default=-1) + 1
+    number = context.next_number() if group_id is None else group_id
     if context.identity.rank not in members:
         return None
-    return context.new_group(Wanted(members, group_id, tuple(ports), device))
+    return context.new_group(Wanted(members, number, tuple(ports), device))
 
 
 def all_reduce(

@@ -1,4 +1,4 @@
-"""What `import torch` calls in every process (entry point `torch.backends`): it must be quick and can never fail."""
+"""The backend `cais`, made known to torch in every process that imports it: it must be quick and can never fail."""
 
 # torch is an extra, and a strict checker must pass without it.
 # pyright: basic, reportMissingImports=false

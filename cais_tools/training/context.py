@@ -54,16 +54,19 @@ class Identity:
 class Wanted:
     """A group that is to be. `ranks` are the job's; `ports` the switch's, by rank, where the controller does not know.
 
+    `group_id` None: the controller chooses the number, and `created` tells the other ranks, who have to name it.
+
     `endpoints` makes a rank's way without a switch, given its number in the group; the leader's TCP star where it is
     None. `given_up` says why another rank will never come, as soon as somebody knows.
     """
 
     ranks: tuple[int, ...]
-    group_id: int
+    group_id: int | None = None
     ports: tuple[int, ...] = ()
     device: str = ""
     endpoints: Callable[[int], Endpoints] | None = None
     given_up: Callable[[], str] = lambda: ""
+    created: Callable[[int], None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -102,6 +105,7 @@ class Context:
         self.pid = os.getpid()
         self.groups: dict[int, Joined] = {}
         self._links: dict[str, SharedLink] = {}
+        self._numbered = 0
         self._lock = threading.Lock()
         self.settings = client.register_job(identity.name, identity.job_id, identity.world_size).settings
 
@@ -111,7 +115,7 @@ class Context:
             raise UsageError(f"group {wanted.group_id} exists already in this process")
         rank = wanted.ranks.index(self.identity.rank)
         joined = self._lead(wanted) if rank == 0 else self._join(wanted, rank, self._find(wanted))
-        self.groups[wanted.group_id] = joined
+        self.groups[joined.group_id] = joined
         return joined
 
     def leave(self, group_id: int, patience: float) -> None:
@@ -126,6 +130,11 @@ class Context:
         """The lowest number from `first` on that no group of the controller has."""
         taken = {each.group_id for each in self.client.statistics().groups} | self.groups.keys()
         return next(number for number in range(first, first + 257) if number not in taken)
+
+    def next_number(self) -> int:
+        """The number for a group that nobody names: all ranks make all groups in one order, so they agree on it."""
+        self._numbered += 1
+        return self._numbered - 1
 
     def _lead(self, wanted: Wanted) -> Joined:
         secret = secrets.token_hex(16)
@@ -148,6 +157,7 @@ class Context:
                 hub_secret=secret.encode(),
             )
             group = self.client.create_group(request)
+            wanted.created(group.group_id)
             server = StarServer(self.identity.host, len(wanted.ranks), secret)
             hub.open(group.epoch, decision_from(group.decision), server.port)
             joined = self._join(wanted, 0, group, server, usage)
@@ -155,12 +165,14 @@ class Context:
             hub.close()
             raise
         joined.hub = hub
-        joined.attachment = Attachment(self.client.attach, self.identity.job_id, wanted.group_id, hub, usage)
+        joined.attachment = Attachment(self.client.attach, self.identity.job_id, group.group_id, hub, usage)
         attached.append(joined.attachment)
         return joined
 
     def _find(self, wanted: Wanted) -> pb.Group:
         """The group, as soon as its leader has created it."""
+        if wanted.group_id is None:
+            raise UsageError("only the first rank of a group may leave its number to the controller")
         end = time.monotonic() + self.timeout
         while True:
             try:

@@ -12,13 +12,15 @@ from __future__ import annotations
 import datetime
 import logging
 import os
+import secrets
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed.distributed_c10d import AllgatherOptions
 
 from cais_tools.errors import CaisError, Unreachable, UsageError
 from cais_tools.training import api
@@ -31,7 +33,13 @@ __all__ = ["CaisProcessGroup", "create"]
 
 log = logging.getLogger(__name__)
 
-_KINDS = {"SUM": "ALL_REDUCE", "MAX": "ALL_REDUCE_MAX", "MIN": "ALL_REDUCE_MIN", "PRODUCT": "ALL_REDUCE_PRODUCT"}
+_KINDS = {
+    "SUM": "ALL_REDUCE",
+    "AVG": "ALL_REDUCE",
+    "MAX": "ALL_REDUCE_MAX",
+    "MIN": "ALL_REDUCE_MIN",
+    "PRODUCT": "ALL_REDUCE_PRODUCT",
+}
 _LARGEST_WAIT = datetime.timedelta(minutes=5)
 _PATIENCE = 5.0
 
@@ -39,20 +47,22 @@ _PATIENCE = 5.0
 class CaisWork(dist._Work):
     """An operation under way. `wait` raises what went wrong: a future's exception would pass for success."""
 
-    def __init__(self, future: Future[Tensor], tensors: list[torch.Tensor], done: Callable[[CaisWork], None]) -> None:
+    def __init__(self, future: Future[Tensor], tensors: list[torch.Tensor], under_way: set[CaisWork]) -> None:
         super().__init__()
         self._future, self._tensors = future, tensors
         devices = sorted({tensor.device for tensor in tensors if tensor.device.type == "cuda"}, key=str)
         self._torch_future: Any = torch.futures.Future(devices=devices) if devices else torch.futures.Future()
-        future.add_done_callback(lambda _: self._finish(done))
+        # torch 2.6 keeps only the C++ half of a Work alive.
+        under_way.add(self)
+        future.add_done_callback(lambda _: self._finish(under_way))
 
-    def _finish(self, done: Callable[[CaisWork], None]) -> None:
+    def _finish(self, under_way: set[CaisWork]) -> None:
         error = self._future.exception()
         if error is None:
             self._torch_future.set_result(self._tensors)
         else:
             self._torch_future.set_exception(error)
-        done(self)
+        under_way.discard(self)
 
     def wait(self, timeout: datetime.timedelta = datetime.timedelta(0)) -> bool:
         seconds = timeout.total_seconds() if timeout else 0.0
@@ -83,12 +93,17 @@ class CaisProcessGroup(dist.ProcessGroup):
     def __init__(self, store: Any, rank: int, size: int, timeout: datetime.timedelta) -> None:
         super().__init__(rank, size)
         self._plain = dist.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timeout)
-        kinds = dist.ProcessGroup.BackendType
-        self._register_backend(torch.device("cpu"), kinds.GLOO, self._plain)
+        nccl = None
         if torch.cuda.is_available() and dist.is_nccl_available():
             nccl = dist.ProcessGroupNCCL(dist.PrefixStore("nccl", store), rank, size, timeout)
-            self._register_backend(torch.device("cuda"), kinds.NCCL, nccl)
-        self._set_default_backend(kinds.GLOO)
+        # A group without our overrides: what is not for us goes there, by whatever names this torch has.
+        self._others = dist.ProcessGroup(rank, size)
+        kinds = dist.ProcessGroup.BackendType
+        for group in (self, self._others):
+            group._register_backend(torch.device("cpu"), kinds.GLOO, self._plain)
+            if nccl is not None:
+                group._register_backend(torch.device("cuda"), kinds.NCCL, nccl)
+            group._set_default_backend(kinds.GLOO)
         self._under_way: set[CaisWork] = set()
         self.joined = _join(store, rank, size, timeout)
 
@@ -99,33 +114,84 @@ class CaisProcessGroup(dist.ProcessGroup):
         """In place. One tensor (torch allows a list, and every caller gives one)."""
         given = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         options = opts if isinstance(opts, dist.AllreduceOptions) else _options(opts)
-        kind = _KINDS.get(_name_of(options.reduceOp))
-        if self.joined is None or kind is None or len(given) != 1 or not _is_dense(given[0]):
+        name = _name_of(options.reduceOp)
+        if len(given) != 1 or not self._takes(name, given):
             return self._elsewhere(given).allreduce(given, options)
         tensor = given[0]
-        operation = Operation(kind, *array_of(tensor))
+        operation = Operation(_KINDS[name], *array_of(tensor))
         # gloo by itself gets strided tensors wrong.
         if operation.obstacle and tensor.is_contiguous():
             return self._elsewhere(given).allreduce(given, options)
-        return self._submit(operation, tensor)
+        return self._submit(operation, tensor, average=name == "AVG")
 
     def broadcast(self, tensors: Any, opts: Any = None) -> Any:
         """In place."""
         given = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         options = opts if isinstance(opts, dist.BroadcastOptions) else dist.BroadcastOptions()
-        if self.joined is None or len(given) != 1 or not _is_dense(given[0]):
+        if len(given) != 1 or not self._takes("SUM", given):
             return self._elsewhere(given).broadcast(given, options)
         array, dtype = array_of(given[0])
         return self._submit(Operation("BROADCAST", array, dtype, root=options.rootRank), given[0])
 
-    def _submit(self, operation: Operation, tensor: torch.Tensor) -> CaisWork:
+    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Any:
+        """`output` gets this rank's part of the sum."""
+        options = opts if isinstance(opts, dist.ReduceScatterOptions) else dist.ReduceScatterOptions()
+        name = _name_of(options.reduceOp)
+        if name in ("SUM", "AVG") and self._takes(name, [tensor, output]) and _fits(tensor, output, self.size()):
+            array, dtype = array_of(tensor)
+            operation = Operation("REDUCE_SCATTER", array.reshape(-1), dtype)
+            if not operation.obstacle:
+                return self._submit(operation, output, average=name == "AVG")
+        return self._elsewhere([tensor])._reduce_scatter_base(output, tensor, options)
+
+    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Any:
+        """`output` gets the tensors of all ranks, one after another."""
+        options = opts if isinstance(opts, AllgatherOptions) else AllgatherOptions()
+        if self._takes("SUM", [tensor, output]) and _fits(output, tensor, self.size()):
+            array, dtype = array_of(tensor)
+            return self._submit(Operation("ALL_GATHER", array.reshape(-1), dtype), output)
+        return self._elsewhere([tensor])._allgather_base(output, tensor, options)
+
+    def reduce_scatter_single_coalesced(self, outputs: Any, tensors: Any, opts: Any = None) -> Any:
+        """What the functional collectives call, with one tensor."""
+        if len(tensors) == 1:
+            return self.reduce_scatter_single(outputs[0], tensors[0], opts)
+        options = opts if isinstance(opts, dist.ReduceScatterOptions) else dist.ReduceScatterOptions()
+        return _method(self._others, "reduce_scatter_single_coalesced", "reduce_scatter_tensor_coalesced")(
+            outputs, tensors, options
+        )
+
+    def all_gather_single_coalesced(self, outputs: Any, tensors: Any, opts: Any = None) -> Any:
+        """What the functional collectives call, with one tensor."""
+        if len(tensors) == 1:
+            return self.all_gather_single(outputs[0], tensors[0], opts)
+        options = opts if isinstance(opts, AllgatherOptions) else AllgatherOptions()
+        return _method(self._others, "all_gather_single_coalesced", "allgather_into_tensor_coalesced")(
+            outputs, tensors, options
+        )
+
+    # As torch has called them before 2.13.
+    _reduce_scatter_base = reduce_scatter_single
+    _allgather_base = all_gather_single
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def _takes(self, name: str, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether the group may do it: what is not for it goes to gloo or NCCL, as if there were no group."""
+        if self.joined is None or name not in _KINDS or not all(map(_is_dense, tensors)):
+            return False
+        return len({tensor.dtype for tensor in tensors}) == 1 and (name != "AVG" or tensors[0].is_floating_point())
+
+    def _submit(self, operation: Operation, tensor: torch.Tensor, *, average: bool = False) -> CaisWork:
         assert self.joined is not None
-        future = self.joined.group.submit(operation, lambda result: write(tensor, result))
-        work = CaisWork(future, [tensor], self._under_way.discard)
-        # torch 2.6 keeps only the C++ half of a Work alive.
-        if not future.done():
-            self._under_way.add(work)
-        return work
+
+        def deliver(result: Tensor) -> None:
+            write(tensor, result)
+            if average:
+                with torch.no_grad():
+                    tensor.div_(self.size())
+
+        return CaisWork(self.joined.group.submit(operation, deliver), [tensor], self._under_way)
 
     def _elsewhere(self, tensors: Sequence[torch.Tensor]) -> Any:
         return self._get_backend(tensors[0].device)
@@ -162,7 +228,7 @@ def _join(store: Any, rank: int, size: int, timeout: datetime.timedelta) -> Join
         store.wait([f"cais/global/{each}" for each in range(size)], min(timeout, _LARGEST_WAIT))
         ranks = [int(store.get(f"cais/global/{each}")) for each in range(size)]
         if not api.is_initialized():
-            api.init(timeout=min(timeout, _LARGEST_WAIT).total_seconds())
+            _init(store, rank, size, min(timeout, _LARGEST_WAIT).total_seconds())
         problem = ""
     except CaisError as error:
         problem = error.message
@@ -222,8 +288,21 @@ def _agree(store: Any, step: str, rank: int, size: int, problem: str) -> str:
     return ""
 
 
+def _init(store: Any, rank: int, size: int, timeout: float) -> None:
+    """Say who this process is, as torch knows it: nobody need have set RANK."""
+    if dist.is_initialized():
+        store, size = dist.distributed_c10d._get_default_store(), dist.get_world_size()
+    name = f"torch-{secrets.token_hex(8)}"
+    job = None if _has_rendezvous() else store.compare_set("cais/job", "", name).decode()
+    api.init(rank=_global_rank(rank), world_size=size, job_id=job, timeout=timeout)
+
+
+def _has_rendezvous() -> bool:
+    return any(name in os.environ for name in ("CAIS_JOB", "MASTER_PORT", "TORCHELASTIC_RUN_ID"))
+
+
 def _global_rank(rank: int) -> int:
-    return dist.get_rank() if dist.is_initialized() else int(os.environ.get("RANK", rank))
+    return dist.get_rank() if dist.is_initialized() else rank
 
 
 def _options(op: Any) -> Any:
@@ -240,6 +319,15 @@ def _name_of(op: Any) -> str:
 
 def _is_dense(tensor: torch.Tensor) -> bool:
     return tensor.layout == torch.strided and not tensor.is_complex() and tensor.numel() > 0
+
+
+def _fits(whole: torch.Tensor, part: torch.Tensor, ranks: int) -> bool:
+    """Whether both are what they must be; if not, gloo or NCCL say so in their own words."""
+    return whole.numel() == part.numel() * ranks and whole.is_contiguous() and part.is_contiguous()
+
+
+def _method(group: Any, name: str, older: str) -> Any:
+    return getattr(group, name, None) or getattr(group, older)
 
 
 def _version() -> tuple[int, ...]:

@@ -244,6 +244,7 @@ class CreateGroupRequest(_message.Message):
     HUB_SECRET_FIELD_NUMBER: _builtins.int
     job_id: _builtins.str
     group_id: _builtins.int
+    """not there: the controller chooses one that is free"""
     device: _builtins.str
     """empty: the only one, or as the controller's file says"""
     slots: _builtins.int
@@ -264,7 +265,7 @@ class CreateGroupRequest(_message.Message):
         self,
         *,
         job_id: _builtins.str = ...,
-        group_id: _builtins.int = ...,
+        group_id: _builtins.int | None = ...,
         ranks: _abc.Iterable[_builtins.int] | None = ...,
         ports: _abc.Iterable[_builtins.int] | None = ...,
         device: _builtins.str = ...,
@@ -272,11 +273,13 @@ class CreateGroupRequest(_message.Message):
         hub_address: _builtins.str = ...,
         hub_secret: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_group_id", b"_group_id", "group_id", b"group_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["device", b"device", "group_id", b"group_id", "hub_address", b"hub_address", "hub_secret", b"hub_secret", "job_id", b"job_id", "ports", b"ports", "ranks", b"ranks", "slots", b"slots"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_group_id", b"_group_id", "device", b"device", "group_id", b"group_id", "hub_address", b"hub_address", "hub_secret", b"hub_secret", "job_id", b"job_id", "ports", b"ports", "ranks", b"ranks", "slots", b"slots"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__group_id: _TypeAlias = _typing.Literal["group_id"]  # noqa: Y015
+    _WhichOneofArgType__group_id: _TypeAlias = _typing.Literal["_group_id", b"_group_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__group_id) -> _WhichOneofReturnType__group_id | None: ...
 
 Global___CreateGroupRequest: _TypeAlias = CreateGroupRequest  # noqa: Y015
 

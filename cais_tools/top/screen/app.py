@@ -126,7 +126,12 @@ class TopApp(App[None]):
                 loop.add_signal_handler(number, self._end, code)
         self.look_at(next(iter(self.live.devices), ""))
         self.set_interval(_CLOCK_S, self._show_clock)
+        self.app_resume_signal.subscribe(self, self._draw_all)
         self.feed.start(self.take)
+
+    def _draw_all(self, _: App[Any]) -> None:
+        """After `fg` the terminal is empty, but for what changes by itself."""
+        self.refresh(layout=True)
 
     def take(self, seen: Observation | Rewound) -> None:
         """The sink of the feed: called from its threads."""

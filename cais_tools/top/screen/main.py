@@ -49,6 +49,7 @@ class _Filter:
 
 class MainScreen(Shown):
     KEYS: ClassVar[Sequence[Key]] = KEYS
+    AUTO_FOCUS = ""  # not the first table: that of the pane, as below
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", show=False),
@@ -186,7 +187,7 @@ class MainScreen(Shown):
             self._table(each).set_class(each == pane, "-active")
         self._table("alarms").set_class(pane == "devices", "-beside")
         self.query_one("#middle").set_class(pane in ("groups", "ports"), "-active")
-        self.table.focus()
+        self.set_focus(self.table)  # at once, so that the pane and the focus are never of two opinions
         self.call_after_refresh(self.show)
 
     def action_next_pane(self, by: int = 1) -> None:
@@ -197,8 +198,10 @@ class MainScreen(Shown):
     @on(events.DescendantFocus)
     def _follow_focus(self, event: events.DescendantFocus) -> None:
         """A click into another pane."""
-        if isinstance(event.widget, LiveTable) and event.widget.id and event.widget.id != self._pane:
-            self.action_pane(event.widget.id)
+        # On a busy machine word of a focus may come when another pane has been chosen already.
+        widget = event.widget
+        if isinstance(widget, LiveTable) and widget is self.focused and widget.id and widget.id != self._pane:
+            self.action_pane(widget.id)
 
     def action_device(self, by: int) -> None:
         names = list(self.model.devices)

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
@@ -114,6 +115,17 @@ def test_a_group_of_another_job_or_of_nobody_we_know_is_left_alone(lab: Lab) -> 
     with pytest.raises(Refused, match="not by this controller"):
         lab.create(9)
     device._switch().remove_group(9)
+
+
+def test_the_controller_chooses_numbers_that_nobody_has() -> None:
+    with a_lab() as lab:
+        lab.create(1)
+        lab.client.register_job("a test", JOB, 8)
+        request = pb.CreateGroupRequest(job_id=JOB, ranks=range(4), slots=16, hub_address="127.0.0.1:7")
+        with ThreadPoolExecutor(4) as leaders:
+            groups = list(leaders.map(lambda _: lab.client.create_group(request).group_id, range(4)))
+        assert sorted(groups) == [0, 2, 3, 4]
+        assert set(lab.on_switch().groups) == {0, 1, 2, 3, 4}
 
 
 def test_ranks_wait_for_their_leader(lab: Lab) -> None:

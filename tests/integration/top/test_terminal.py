@@ -105,6 +105,26 @@ def test_ctrl_z_and_fg(address: str) -> None:
         assert terminal.wait() == 0
 
 
+_FAULTY = """
+import sys
+from cais_tools.cli import main
+from cais_tools.top.screen.app import TopApp
+TopApp.action_zero = lambda self: 1 // 0
+sys.argv = ["cais", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_fault_of_ours_is_told_when_the_screen_is_gone(address: str) -> None:
+    with program_in_terminal([sys.executable, "-c", _FAULTY, "top", "--device", address]) as terminal:
+        before = terminal.modes()
+        terminal.read_until(has("GROUP", "0/64"))
+        terminal.press(b"z")
+        assert terminal.wait() == 1
+        assert_left_as_it_was(terminal, before)
+    assert "error: unexpected ZeroDivisionError" in text_of(terminal.output)
+
+
 def test_a_terminal_that_closes_ends_it(address: str) -> None:
     with in_terminal("top", "--device", address) as terminal:
         terminal.read_until(has("GROUP", "0/64"))
@@ -126,6 +146,13 @@ def test_without_a_terminal_on_stdin_it_says_so(address: str, stdin: str) -> Non
     text = text_of(terminal.output).strip()
     assert text == "error: stdin is no terminal, so no key could be read: give it one, or use --once"
     assert b"\x1b[?" not in terminal.output
+
+
+def test_a_terminal_that_cannot_show_a_screen_gets_what_once_prints(address: str) -> None:
+    with in_terminal("top", "--device", address, "--interval", "50ms", columns=100, TERM="dumb") as terminal:
+        assert terminal.wait() == 0
+    assert b"\x1b" not in terminal.output
+    assert "0/64" in text_of(terminal.output)
 
 
 def test_cat_gets_what_once_prints(address: str) -> None:

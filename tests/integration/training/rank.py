@@ -14,6 +14,7 @@ from cais_tools.training.context import Joined
 from cais_tools.training.errors import GroupFailed
 
 STEPS, PAUSE = int(os.environ.get("STEPS", "20")), float(os.environ.get("PAUSE", "0"))
+LIMIT = float(os.environ.get("LIMIT", "inf"))  # seconds, by the clock of rank 0
 SIZE = 3000
 
 
@@ -36,6 +37,13 @@ def step(number: int, group: Joined, rank: int, ranks: int) -> float:
     return seconds
 
 
+def goes_on(group: Joined, mine: bool) -> bool:
+    """What rank 0 says: all ranks stop after the same step."""
+    word = np.array([mine], np.int32)
+    cais.broadcast(word, 0, group)
+    return bool(word[0])
+
+
 def main() -> None:
     cais.init(timeout=20.0)
     identity = cais.current().identity
@@ -45,7 +53,10 @@ def main() -> None:
     on_switch: list[int] = []
     error = None
     try:
+        began = time.monotonic()
         for number in range(STEPS):
+            if LIMIT < float("inf") and not goes_on(group, time.monotonic() - began < LIMIT):
+                break
             seconds.append(step(number, group, identity.rank, identity.world_size))
             on_switch.append(cais.stats()[0].on_switch)
             say(number)

@@ -103,6 +103,14 @@ def test_what_is_no_expression(text: str, message: str, hint: str) -> None:
     assert hint in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    "text", ["(" * 5000 + "x" + ")" * 5000, "not " * 5000 + "x", "x or " * 5000 + "x", "x " * 5000]
+)
+def test_a_filter_that_is_too_long_for_the_interpreter_is_told(text: str) -> None:
+    with pytest.raises(UsageError, match="at most 100"):
+        parse_filter(text, GROUPS)
+
+
 def test_sorting_is_natural_stable_and_puts_what_is_unknown_last(devices: list[DeviceRow]) -> None:
     def named(name: str, delay: float | None) -> DeviceRow:
         return replace(devices[0], name=name, key=name, delay_us=delay)

@@ -34,8 +34,10 @@ def test_it_has_the_whole_api() -> None:
 def test_the_wheel_puts_it_at_the_top() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"][str(FILE.relative_to(ROOT))] == "cais.py"
-    assert project["project"]["entry-points"]["torch.backends"] == {"cais": "cais_tools.training.autoload:register"}
+    folder = FILE.parent.relative_to(ROOT)
+    assert wheel["force-include"][f"{folder}/cais.py"] == "cais.py"
+    assert wheel["force-include"][f"{folder}/_cais_autoload.py"] == "_cais_autoload.py"
+    assert project["project"]["entry-points"]["torch.backends"] == {"cais": "_cais_autoload:register"}
 
 
 def test_the_entry_point_loads_nothing_heavy_and_survives_everything() -> None:
@@ -50,3 +52,9 @@ def test_the_entry_point_loads_nothing_heavy_and_survives_everything() -> None:
         "register()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_entry_point_goes_on_without_the_package() -> None:
+    code = f"import sys; sys.path[:] = [{str(FILE.parent)!r}, *sys.path[1:]]; sys.modules['cais_tools'] = None\n"
+    code += "import _cais_autoload; _cais_autoload.register()"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
