@@ -58,7 +58,7 @@ def run(connection: Connection, wishes: Wishes, *, has_screen: bool) -> int:
         watchers = [Watcher(device, connection.options(), steering) for device in connection.devices()]
         recorder = _recorder(wishes, watchers, stack)
         if has_screen:
-            return _live_screen(connection, wishes, watchers, recorder)
+            return _live_screen(connection, wishes, watchers, recorder, steering)
         from cais_tools.top.rounds import live_rounds
 
         patience = connection.timeout + 1.0
@@ -102,7 +102,13 @@ def _recorder(wishes: Wishes, watchers: list[Watcher], stack: ExitStack) -> Reco
     return recorder
 
 
-def _live_screen(connection: Connection, wishes: Wishes, watchers: list[Watcher], recorder: Recorder | None) -> int:
+def _live_screen(
+    connection: Connection,
+    wishes: Wishes,
+    watchers: list[Watcher],
+    recorder: Recorder | None,
+    steering: Steering | None,
+) -> int:
     from cais_tools.top.live import Live
     from cais_tools.top.screen.run import run_screen
     from cais_tools.top.writing import GroupRemover
@@ -116,6 +122,7 @@ def _live_screen(connection: Connection, wishes: Wishes, watchers: list[Watcher]
         rounds=wishes.count or None,
         check=wishes.check,
         remover=remover,
+        steering=steering,
         recorder=recorder,
     )
 

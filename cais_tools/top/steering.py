@@ -42,6 +42,15 @@ class Steering:
         name = source.name if source.name in self._latest else self._addresses.get(_normal(source.address), "")
         return self._latest.get(name)
 
+    def put_on_endpoints(self, group_id: int) -> str:
+        """Have the controller put a group on its endpoints: what became of it. Raises what the client raises."""
+        (result,) = self._client.set_offload([group_id], pb.PATH_ENDPOINT, "asked for in cais top")
+        if not result.holds:
+            return result.text
+        return (
+            f"on its endpoints from operation {result.from_operation} on; back with: cais fallback {group_id} --release"
+        )
+
     def close(self) -> None:
         self._ended.set()
         self._client.close()

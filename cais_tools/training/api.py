@@ -83,7 +83,7 @@ def init(
     job_id: str | None = None,
     link: str | None = None,
     host: str | None = None,
-    timeout: float = 300.0,
+    timeout: float = 1800.0,
     tls: TlsFiles | None = None,
 ) -> None:
     """Say who this process is, and find the controller.

@@ -117,7 +117,7 @@ class Hub:
         descriptor: int = connection.fileno()
         forks.keep(descriptor)
         rank: int | None = None
-        stream = m.Stream()
+        stream = m.Stream(trust=False)
         try:
             while data := await reader.read(_READ):
                 for message, payload in stream.feed(data):
@@ -125,6 +125,7 @@ class Hub:
                         rank = await self._join(message, writer)
                         if rank is None:
                             return
+                        stream.trust = True
                     else:
                         self._take(rank, message, payload)
         except (CaisError, OSError):

@@ -44,6 +44,7 @@ __all__ = [
 
 _LENGTHS = struct.Struct("!II")
 _LARGEST_JSON = 1 << 24
+_LONGEST_GREETING = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +219,10 @@ def encode(message: Message, payload: bytes | memoryview = b"") -> bytes:
 
 
 class Stream:
-    """Cuts what arrives into messages with their payloads."""
+    """Cuts what arrives into messages with their payloads; without `trust` no more than a short message is taken in."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, trust: bool = True) -> None:
+        self.trust = trust
         self._data = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[Message, bytes]]:
@@ -228,7 +230,7 @@ class Stream:
         self._data += data
         while len(self._data) >= _LENGTHS.size:
             text_bytes, payload_bytes = _LENGTHS.unpack_from(self._data)
-            if text_bytes > _LARGEST_JSON:
+            if text_bytes > _LARGEST_JSON or (not self.trust and text_bytes + payload_bytes > _LONGEST_GREETING):
                 raise CaisError("what arrives from another rank is no message of this group")
             end = _LENGTHS.size + text_bytes + payload_bytes
             if len(self._data) < end:

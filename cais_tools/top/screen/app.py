@@ -33,6 +33,7 @@ from cais_tools.top.screen.shown import Shown, write_file
 
 if TYPE_CHECKING:
     from cais_tools.top.recording import Recorder
+    from cais_tools.top.steering import Steering
     from cais_tools.top.writing import GroupRemover
 
 __all__ = ["THEMES", "TopApp"]
@@ -45,8 +46,8 @@ _CLOCK_S: Final = 1.0
 
 
 class TopApp(App[None]):
-    """`feed` says what is seen, `remover` (with --write) changes something. `rounds`: end after so many. `fault` is
-    what it has ended with, if that is an error.
+    """`feed` says what is seen, `remover` (with --write) changes something, or the controller that `steering` knows
+    does. `rounds`: end after so many. `fault` is what it has ended with, if that is an error.
     """
 
     CSS_PATH = "style.tcss"
@@ -82,6 +83,7 @@ class TopApp(App[None]):
         interval: float = 1.0,
         rounds: int | None = None,
         remover: GroupRemover | None = None,
+        steering: Steering | None = None,
         recorder: Recorder | None = None,
         folder: Path | None = None,
         clock: Callable[[], float] = time.time,
@@ -91,7 +93,7 @@ class TopApp(App[None]):
         super().__init__(ansi_color=None if colours else True, **options)
         self.feed, self.interval = feed, interval
         self.replay = feed if isinstance(feed, Replay) else None
-        self.remover, self.recorder = remover, recorder
+        self.remover, self.steering, self.recorder = remover, steering, recorder
         self.live = self.shown = Model(feed.sources, thresholds)
         self._folder = folder or Path()
         self._clock = clock
@@ -313,6 +315,14 @@ class TopApp(App[None]):
         if self.shown is not self.live:
             self.notify("what is shown is frozen: go on first (space)", severity="warning")
             return
+        steered = {each.group_id for each in self.live.devices[device].steered or ()}
+        if self.steering is not None and group in steered:
+            text = (
+                f"Have the controller put group {group} on its endpoints?\n\nAll its ranks change at one operation; "
+                "training goes on."
+            )
+            self._ask(text, "To the endpoints", lambda: self._steer(group))
+            return
         rules = [rule for rule in self.live.devices[device].rules or () if rule.group_id == group]
         text = (
             f"Remove the rules of group {group} on {device} ({len(rules) or 'all'} of them)?\n\n"
@@ -322,11 +332,24 @@ class TopApp(App[None]):
             "here first: cais rules apply --keep-others FILE brings them back."
         )
 
+        self._ask(text, "Remove rules", lambda: self._remove(device, group))
+
+    def _ask(self, text: str, button: str, act: Callable[[], object]) -> None:
         def answered(answer: bool | None) -> None:
             if answer:
-                self._remove(device, group)
+                act()
 
-        self.push_screen(Question("Back to the endpoints", text, "Remove rules"), answered)
+        self.push_screen(Question("Back to the endpoints", text, button), answered)
+
+    @work(thread=True)
+    def _steer(self, group: int) -> None:
+        if self.steering is None:
+            return
+        try:
+            message, severity = self.steering.put_on_endpoints(group), "information"
+        except CaisError as error:
+            message, severity = str(error), "error"
+        self.call_from_thread(self.notify, message, title=f"group {group}", severity=severity, markup=False, timeout=15)
 
     @work(thread=True)
     def _remove(self, device: str, group: int) -> None:

@@ -113,17 +113,32 @@ class MainScreen(Shown):
     def show(self) -> None:
         if not self.is_mounted:
             return
+        self._match_cursor()
         width, device = self.size.width, self.device
         mode = self.top.mode("" if device is None else device.name)
         self.query_one("#mode", Lines).show([mode_row(self.model, mode, width)])
         gauges = self.query_one("#gauges", Lines)
         gauges.show(gauge_rows(device, width, 8 if self.has_class("-tall") and width >= 110 else 5))
-        for pane in PANES:
+        for pane in PANES[1:]:
             table = self._table(pane)
             if table.display:
                 table.show(self._rows(pane), self._why_empty(pane))
         self._show_panes()
         self.query_one("#keys", Lines).show([key_row(self._keys(), width)])
+
+    def _match_cursor(self) -> None:
+        """The device that is shown is the one at the cursor; one that the filter hides is left for that."""
+        table, device = self._table("devices"), self.device
+        if table.display:
+            table.show(self._rows("devices"), self._why_empty("devices"))
+        key = table.cursor_key
+        if device is None or not isinstance(key, str) or key == device.name:
+            return
+        if any(row.key == device.name for row in table.rows):
+            table.point_at(device.name)
+        else:
+            self._device = key
+            self.top.look_at(key)
 
     def _why_empty(self, pane: str) -> str:
         device = self.device
@@ -204,9 +219,12 @@ class MainScreen(Shown):
             self.action_pane(widget.id)
 
     def action_device(self, by: int) -> None:
-        names = list(self.model.devices)
+        table = self._table("devices")
+        names = [row.key for row in table.table.sorted(self._rows("devices"), table.sort)]
         if self._device in names:
             self._choose(names[(names.index(self._device) + by) % len(names)])
+        elif names:
+            self._choose(names[0])
 
     def _choose(self, name: str) -> None:
         self._device = name

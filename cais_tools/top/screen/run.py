@@ -13,6 +13,7 @@ from cais_tools.top.recording import Recorder
 from cais_tools.top.rounds import exit_code
 from cais_tools.top.screen.app import TopApp
 from cais_tools.top.screen.driver import TopDriver, own_stderr
+from cais_tools.top.steering import Steering
 from cais_tools.top.writing import GroupRemover
 
 __all__ = ["run_screen"]
@@ -42,6 +43,7 @@ def run_screen(
     rounds: int | None = None,
     check: bool = False,
     remover: GroupRemover | None = None,
+    steering: Steering | None = None,
     recorder: Recorder | None = None,
 ) -> int:
     """Show what `feed` gives until somebody quits; return the exit code: that of a signal, of `check`, or 0.
@@ -54,6 +56,7 @@ def run_screen(
         interval=interval,
         rounds=rounds,
         remover=remover,
+        steering=steering,
         recorder=recorder,
         colours=not os.environ.get("NO_COLOR"),
         driver_class=TopDriver,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from textual.widgets import Input
 
 from cais_tools.errors import NotPrimary
 from cais_tools.top.columns import Sort
+from cais_tools.top.observation import Steered
 from cais_tools.top.screen.alarm import AlarmScreen
 from cais_tools.top.screen.app import THEMES
 from cais_tools.top.screen.bars import KEYS
@@ -105,6 +107,28 @@ async def test_n_and_p_go_from_device_to_device_in_any_pane() -> None:
         assert "leaf1" in line(pilot, "mode")
         await pilot.press("p")
         assert "leaf3" in line(pilot, "mode")
+
+
+@in_loop
+async def test_the_device_at_the_cursor_is_the_one_that_is_shown() -> None:
+    """In the order of the table, not in that of the file, and whatever a filter hides."""
+    some = [replace(source, name=name) for source, name in zip(sources(), ("spine", "leaf2", "leaf1"), strict=True)]
+    seen = [observation(source.name, tick) for tick in (1, 2) for source in some]
+    async with running(Scripted(seen, some)) as pilot:
+        devices = table(pilot, "devices")
+        assert [row.name for row in devices.rows] == ["leaf1", "leaf2", "spine"]
+        assert devices.cursor_key == "spine"
+        assert "2 groups of spine" in shown(pilot)
+        await pilot.press("n")
+        assert (devices.cursor_key, app_of(pilot).feed.looks[-1][0]) == ("leaf1", "leaf1")  # type: ignore[attr-defined]
+        await pilot.press("1", "slash", *"leaf2", "enter")
+        assert devices.cursor_key == "leaf2"
+        assert "2 groups of leaf2" in shown(pilot)
+        assert app_of(pilot).feed.looks[-1] == ("leaf2", False)  # type: ignore[attr-defined]
+        await pilot.press("n", "escape", "enter")
+        assert "2 groups of leaf2" in shown(pilot)
+        await pilot.press("enter")
+        assert "group 0 of leaf2" in line(pilot, "facts")
 
 
 @in_loop
@@ -345,6 +369,34 @@ async def test_f_asks_and_no_is_the_default() -> None:
         await pilot.press("f", "tab", "left", "y")
         await saved(pilot)
         assert any("election id 7" in notice for notice in notices(pilot))
+
+
+class _Steering:
+    """In place of the controller."""
+
+    def __init__(self) -> None:
+        self.moved: list[int] = []
+
+    def put_on_endpoints(self, group_id: int) -> str:
+        self.moved.append(group_id)
+        return "on its endpoints from operation 7 on"
+
+
+@in_loop
+async def test_f_asks_the_controller_where_one_looks_after_the_group() -> None:
+    steering, remover = _Steering(), _Remover()
+    steered = Steered(1, "switch", "auto", "", 0.2, 10, 0, 0)
+    feed = Scripted([observation("leaf1", 1, steered=(steered,))])
+    async with running(feed, remover=remover, steering=steering) as pilot:
+        assert "switch" in shown(pilot)
+        await pilot.press("2", "down", "f")
+        assert "Have the controller put group 1 on its endpoints?" in shown(pilot)
+        await pilot.press("y")
+        await saved(pilot)
+        assert (steering.moved, remover.removed) == ([1], [])
+        assert any("from operation 7 on" in notice for notice in notices(pilot))
+        await pilot.press("enter")
+        assert "because" in shown(pilot)
 
 
 @in_loop

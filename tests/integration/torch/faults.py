@@ -1,4 +1,4 @@
-"""Checks of what the other ranks see once one is gone: each of their operations raises, and nothing hangs or crashes."""
+"""Checks of what the other ranks see once one is gone: their operations raise, and nothing hangs or crashes."""
 
 # torch is an extra, and a strict checker must pass without it.
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportArgumentType=false

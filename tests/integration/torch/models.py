@@ -13,7 +13,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from tests.integration.torch.common import RANKS, check, each_rank, on_switch, values
+from tests.integration.torch.common import CHECKS, RANKS, check, each_rank, on_switch, values
+
+__all__ = ["NAMES"]
 
 
 class Branches(nn.Module):
@@ -197,3 +199,6 @@ def the_rest_of_torch_distributed() -> None:
     work = dist.all_gather_into_tensor(torch.empty(8 * RANKS), mine, async_op=True)
     assert work.wait()
     assert on_switch() == before + 2, "reduce-scatter and all-gather go through the switch, too"
+
+
+NAMES = tuple(CHECKS)

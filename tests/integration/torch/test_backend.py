@@ -31,7 +31,15 @@ NAMES = (
     "data_parallel",
     "tensor_parallel",
     "a_group_of_its_own_beside_gloo",
+    "data_parallel_with_unused_parameters_and_many_buckets",
+    "compiled",
+    "sequence_parallel",
+    "fully_sharded",
+    "two_groups_from_two_threads",
+    "workers_of_a_data_loader",
+    "the_rest_of_torch_distributed",
 )
+FAULTS = ("blocking", "waiting", "gathering", "functional", "backward")
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +73,14 @@ def run(site: Site, module: str, *arguments: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def said(site: Site) -> list[dict[str, str]]:
-    return [json.loads(out.strip().splitlines()[-1]) for out in run(site, "tests.integration.torch.checks")]
+def lines(site: Site) -> list[list[str]]:
+    out = run(site, "tests.integration.torch.checks", str(site.folder / "rendezvous"))
+    return [each.strip().splitlines() for each in out]
+
+
+@pytest.fixture(scope="module")
+def said(lines: list[list[str]]) -> list[dict[str, str]]:
+    return [json.loads(each[0]) for each in lines]
 
 
 def test_all_checks_are_named(said: list[dict[str, str]]) -> None:
@@ -76,6 +90,12 @@ def test_all_checks_are_named(said: list[dict[str, str]]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_check(said: list[dict[str, str]], name: str) -> None:
     assert [each[name] for each in said] == [""] * RANKS
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_after_a_rank_is_gone(lines: list[list[str]], name: str) -> None:
+    assert len(lines[RANKS - 1]) == 1
+    assert [json.loads(each[1])[name] for each in lines[: RANKS - 1]] == [""] * (RANKS - 1)
 
 
 def test_all_ranks_took_the_same_ways(said: list[dict[str, str]]) -> None:
@@ -91,6 +111,14 @@ def test_the_example_trains_alike_on_both_backends(site: Site) -> None:
         if backend == "cais":
             assert "41 operations through the switch, 0 on endpoints" in out
     assert losses["cais"] == pytest.approx(losses["gloo"], abs=1e-5)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("megatron") is None, reason="needs megatron-core")
+def test_layers_of_megatron(site: Site) -> None:
+    for out in run(site, "tests.integration.torch.megatron_checks"):
+        said = json.loads(out.strip().splitlines()[-1])
+        assert len(said) == 4
+        assert set(said.values()) == {""}, said
 
 
 def test_the_entry_point_makes_the_backend_known_and_loads_nothing_heavy() -> None:

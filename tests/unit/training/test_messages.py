@@ -45,6 +45,13 @@ def test_every_message_comes_out_as_it_went_in(step: int) -> None:
     assert [payload for _, payload in out] == [b"payload" * number for number in range(len(EVERY))]
 
 
+def test_a_stranger_cannot_make_us_keep_much() -> None:
+    stream = m.Stream(trust=False)
+    assert list(stream.feed(m.encode(m.Join(1, "x" * 1000)))) == [(m.Join(1, "x" * 1000), b"")]
+    with pytest.raises(CaisError, match="no message of this group"):
+        list(stream.feed(m.encode(m.Result(1), bytes(10_000))[:8]))
+
+
 @pytest.mark.parametrize("data", [b"\xff" * 16, m.encode(m.Ping()).replace(b"Ping", b"Pong"), b"GET / HTTP/1.1\r\n"])
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(CaisError, match="no message of this group"):
