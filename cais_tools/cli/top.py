@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -13,6 +13,8 @@ from cais_tools.cli.devices import Connection, connects
 from cais_tools.cli.options import option
 from cais_tools.cli.parse import parse_seconds
 from cais_tools.errors import UsageError
+
+_SHORTEST_S: Final = 0.01
 
 
 @connects(changes=False)
@@ -55,6 +57,8 @@ def top(
     switch, unless with --write. Without a terminal (or on a dumb one) it prints one round, or --count of them.
     """
     seconds = parse_seconds(interval, option="--interval")
+    if seconds < _SHORTEST_S:
+        raise UsageError(f"--interval: {interval.strip()} is too short: a switch would do little else but answer")
     start = _start_of(seek)
     if replay is not None and (record is not None or write):
         raise UsageError("--replay goes neither with --record nor with --write", hint="a recording is no switch")

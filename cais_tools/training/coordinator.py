@@ -13,11 +13,12 @@ changes nothing: the last decision holds on, and after a fault the endpoints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cais_tools.training import directives as d
+from cais_tools.training import divergence
 from cais_tools.training import messages as m
+from cais_tools.training.divergence import named
 from cais_tools.training.schedule import Decision, OperationClass, Schedule, Segment
 
 __all__ = ["KINDS", "Coordinator", "Limits"]
@@ -190,7 +191,7 @@ class Coordinator:
                 self._next_round(now)
             else:
                 silent = tuple(rank for rank in range(self._ranks) if rank not in round_.states)
-                self.fail("RankLost", f"{_named(silent)} did not answer for {self._limits.answer:g} s", silent)
+                self.fail("RankLost", f"{named(silent)} did not answer for {self._limits.answer:g} s", silent)
         for rank, heard in enumerate(self._heard):
             if self.failure is None and rank not in self._left and now - heard > self._limits.silence:
                 self.fail("RankLost", f"rank {rank} has given no sign of life for {self._limits.silence:g} s", (rank,))
@@ -211,12 +212,12 @@ class Coordinator:
         calls = self._began.setdefault(began.number, {})
         calls[rank] = began
         if len({each.fingerprint for each in calls.values()}) > 1:
-            self.fail("Diverged", _describe_divergence(began.number, calls), _minority(calls))
+            self.fail("Diverged", divergence.describe(began.number, calls), divergence.minority(calls))
         elif len(calls) == self._ranks:
             del self._began[began.number]
         elif self._left - calls.keys():
             gone = tuple(sorted(self._left - calls.keys()))
-            self.fail("RankLost", f"{_named(gone)} left before operation {began.number}", gone)
+            self.fail("RankLost", f"{named(gone)} left before operation {began.number}", gone)
 
     def _remember(self, operation: OperationClass) -> None:
         self._seen.pop(operation, None)
@@ -399,25 +400,3 @@ def _standing(round_: _Round) -> tuple[int, int | None]:
     number = min(state.completed for state in round_.states.values())
     givers = (rank for rank, state in sorted(round_.states.items()) if state.completed > number)
     return number, next(givers, None)
-
-
-def _minority(calls: dict[int, m.Began]) -> tuple[int, ...]:
-    """The ranks that call something else than most do."""
-    by_fingerprint: dict[int, list[int]] = {}
-    for rank, began in sorted(calls.items()):
-        by_fingerprint.setdefault(began.fingerprint, []).append(rank)
-    most = max(by_fingerprint.values(), key=len)
-    return tuple(rank for ranks in by_fingerprint.values() if ranks is not most for rank in ranks)
-
-
-def _describe_divergence(number: int, calls: dict[int, m.Began]) -> str:
-    def callers() -> Iterator[str]:
-        for fingerprint in dict.fromkeys(each.fingerprint for each in calls.values()):
-            ranks = tuple(rank for rank, each in sorted(calls.items()) if each.fingerprint == fingerprint)
-            yield f"{_named(ranks)} {'calls' if len(ranks) == 1 else 'call'} {calls[ranks[0]].operation}"
-
-    return f"operation {number} is not the same on all ranks: {'; '.join(callers())}"
-
-
-def _named(ranks: tuple[int, ...]) -> str:
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"

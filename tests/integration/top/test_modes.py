@@ -133,6 +133,7 @@ def test_what_is_recorded_is_replayed(address: str, tmp_path: Path) -> None:
         (("--replay", "x", "--write"), "neither with --record nor with --write"),
         (("--record", "/no/such/folder/x"), "cannot write /no/such/folder/x"),
         (("--interval", "soon"), "--interval"),
+        (("--interval", "1us"), "too short"),
     ],
 )
 def test_options_that_do_not_go_together_are_told(arguments: tuple[str, ...], reason: str) -> None:

@@ -1,7 +1,7 @@
 """What the checks of the backend share: each is a function that all four ranks run, in one process group."""
 
 # torch is an extra, and a strict checker must pass without it.
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
