@@ -126,11 +126,6 @@ class Context:
             with contextlib.suppress(CaisError):  # it removes what nobody leads, sooner or later
                 self.client.remove_group(self.identity.job_id, group_id)
 
-    def free_group(self, first: int) -> int:
-        """The lowest number from `first` on that no group of the controller has."""
-        taken = {each.group_id for each in self.client.statistics().groups} | self.groups.keys()
-        return next(number for number in range(first, first + 257) if number not in taken)
-
     def next_number(self) -> int:
         """The number for a group that nobody names: all ranks make all groups in one order, so they agree on it."""
         self._numbered += 1
@@ -158,8 +153,10 @@ class Context:
             )
             group = self.client.create_group(request)
             wanted.created(group.group_id)
-            server = StarServer(self.identity.host, len(wanted.ranks), secret)
-            hub.open(group.epoch, decision_from(group.decision), server.port)
+            server = None
+            if wanted.endpoints is None:
+                server = StarServer(self.identity.host, len(wanted.ranks), secret)
+            hub.open(group.epoch, decision_from(group.decision), 0 if server is None else server.port)
             joined = self._join(wanted, 0, group, server, usage)
         except BaseException:
             hub.close()

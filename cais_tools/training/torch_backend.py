@@ -22,9 +22,9 @@ import torch
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import AllgatherOptions
 
-from cais_tools.errors import CaisError, Unreachable, UsageError
+from cais_tools.errors import CaisError, Unreachable
 from cais_tools.training import api
-from cais_tools.training.context import Context, Joined, Wanted
+from cais_tools.training.context import Joined, Wanted
 from cais_tools.training.gloo import GlooEndpoints
 from cais_tools.training.operations import Operation, Tensor
 from cais_tools.training.tensors import array_of, write
@@ -42,6 +42,7 @@ _KINDS = {
 }
 _LARGEST_WAIT = datetime.timedelta(minutes=5)
 _PATIENCE = 5.0
+_NONE = -1
 
 
 class CaisWork(dist._Work):
@@ -105,6 +106,7 @@ class CaisProcessGroup(dist.ProcessGroup):
                 group._register_backend(torch.device("cuda"), kinds.NCCL, nccl)
             group._set_default_backend(kinds.GLOO)
         self._under_way: set[CaisWork] = set()
+        # Now, in the order of torch's own calls: later, threads would meet in the store, and wait for each other.
         self.joined = _join(store, rank, size, timeout)
 
     def getBackendName(self) -> str:  # noqa: N802 - torch calls it so
@@ -178,9 +180,9 @@ class CaisProcessGroup(dist.ProcessGroup):
 
     def _takes(self, name: str, tensors: Sequence[torch.Tensor]) -> bool:
         """Whether the group may do it: what is not for it goes to gloo or NCCL, as if there were no group."""
-        if self.joined is None or name not in _KINDS or not all(map(_is_dense, tensors)):
+        if name not in _KINDS or not all(map(_is_dense, tensors)) or len({tensor.dtype for tensor in tensors}) > 1:
             return False
-        return len({tensor.dtype for tensor in tensors}) == 1 and (name != "AVG" or tensors[0].is_floating_point())
+        return self.joined is not None and (name != "AVG" or tensors[0].is_floating_point())
 
     def _submit(self, operation: Operation, tensor: torch.Tensor, *, average: bool = False) -> CaisWork:
         assert self.joined is not None
@@ -228,7 +230,7 @@ def _join(store: Any, rank: int, size: int, timeout: datetime.timedelta) -> Join
         store.wait([f"cais/global/{each}" for each in range(size)], min(timeout, _LARGEST_WAIT))
         ranks = [int(store.get(f"cais/global/{each}")) for each in range(size)]
         if not api.is_initialized():
-            _init(store, rank, size, min(timeout, _LARGEST_WAIT).total_seconds())
+            _init(store, rank, size, timeout.total_seconds())
         problem = ""
     except CaisError as error:
         problem = error.message
@@ -243,23 +245,22 @@ def _new_group(store: Any, rank: int, size: int, ranks: list[int], timeout: date
     context = api.current()
     joined = None
     try:
-        if rank == 0:
-            store.set("cais/group_id", str(_free_group(context)))
-        group_id = int(store.get("cais/group_id"))
-        if group_id < 0:
-            raise Unreachable("rank 0 has found no number for the group")
+        number = None if rank == 0 else int(store.get("cais/group_id"))
+        if number == _NONE:
+            raise Unreachable("rank 0 could not create the group")
         wanted = Wanted(
             tuple(ranks),
-            group_id,
+            number,
             endpoints=lambda own: GlooEndpoints(store, own, size, timeout),
             given_up=lambda: store.get("cais/failed").decode() if store.check(["cais/failed"]) else "",
+            created=lambda number: store.set("cais/group_id", str(number)),
         )
         joined, problem = context.new_group(wanted), ""
     except CaisError as error:
         problem = error.message
         store.set("cais/failed", f"rank {rank}: {problem}")
         if rank == 0:
-            store.set("cais/group_id", "-1")  # nobody waits for a number that never comes
+            store.set("cais/group_id", str(_NONE))  # nobody waits for a number that never comes
     problem = _agree(store, "group", rank, size, problem)
     if not problem:
         return joined
@@ -268,14 +269,6 @@ def _new_group(store: Any, rank: int, size: int, ranks: list[int], timeout: date
         joined.abort()
         context.groups.pop(joined.group_id, None)
     return None
-
-
-def _free_group(context: Context) -> int:
-    """The number of the group on the switch: CAIS_GROUP_ID, and then the next ones."""
-    first = os.environ.get("CAIS_GROUP_ID", "0")
-    if not first.isdigit():
-        raise UsageError(f"CAIS_GROUP_ID: {first!r} is no number")
-    return context.free_group(int(first))
 
 
 def _agree(store: Any, step: str, rank: int, size: int, problem: str) -> str:

@@ -14,7 +14,7 @@ from cais_tools.training.context import Joined
 from cais_tools.training.errors import GroupFailed
 
 STEPS, PAUSE = int(os.environ.get("STEPS", "20")), float(os.environ.get("PAUSE", "0"))
-LIMIT = float(os.environ.get("LIMIT", "inf"))  # seconds, by the clock of rank 0
+LIMIT = float(os.environ.get("LIMIT", "0"))  # seconds, by the clock of rank 0; 0: none
 SIZE = 3000
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     try:
         began = time.monotonic()
         for number in range(STEPS):
-            if LIMIT < float("inf") and not goes_on(group, time.monotonic() - began < LIMIT):
+            if LIMIT and not goes_on(group, time.monotonic() - began < LIMIT):
                 break
             seconds.append(step(number, group, identity.rank, identity.world_size))
             on_switch.append(cais.stats()[0].on_switch)
