@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from rich.cells import cell_len
+
 from cais_tools.top.columns import Table
 from cais_tools.top.device import DeviceState
 from cais_tools.top.model import Model
 from cais_tools.top.rows import device_row, group_rows, port_rows
+from cais_tools.top.screen.cells import fit, plain
 from cais_tools.top.tables import ALARMS, DEVICES, GROUPS, PORTS
 
 __all__ = ["text_of"]
@@ -44,15 +47,14 @@ def _device_blocks(device: DeviceState, *, titled: bool) -> Iterable[str]:
 
 
 def table_text(table: Table[R], rows: Sequence[R]) -> str:
-    """Aligned columns; those that are empty in all rows are left out."""
+    """Aligned columns, wide letters and all; those that are empty in all rows are left out."""
     columns = [column for column in table.shown(rows) if not rows or any(column.text(row) for row in rows)]
     lines = [[column.title for column in columns]]
-    lines += [[column.text(row) for column in columns] for row in rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    lines += [[plain(column.text(row)) for column in columns] for row in rows]
+    widths = [max(cell_len(line[place]) for line in lines) for place in range(len(columns))]
     return "\n".join(
         _GAP.join(
-            cell.ljust(width) if column.left else cell.rjust(width)
-            for cell, width, column in zip(line, widths, columns, strict=True)
+            fit(cell, width, left=column.left) for cell, width, column in zip(line, widths, columns, strict=True)
         ).rstrip()
         for line in lines
     )

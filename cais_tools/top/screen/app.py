@@ -126,9 +126,8 @@ class TopApp(App[None]):
             loop = asyncio.get_running_loop()
             for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
                 loop.add_signal_handler(number, self._end, code)
-        self.look_at(next(iter(self.live.devices), ""))
         self.set_interval(_CLOCK_S, self._show_clock)
-        self.app_resume_signal.subscribe(self, self._draw_all)
+        self.app_resume_signal.subscribe(self, self._draw_all)  # pyright: ignore[reportUnknownMemberType]
         self.feed.start(self.take)
 
     def _draw_all(self, _: App[Any]) -> None:

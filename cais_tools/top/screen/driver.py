@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import contextlib
 import os
 import sys
+import termios
 from collections.abc import Generator
 from typing import IO, Any
 
@@ -52,6 +54,24 @@ class TopDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]
         # Textual draws on stderr by default, and so would whoever complains there.
         self._file: Any = _Terminal(sys.__stdout__ or sys.stdout)
+        self._own_modes: list[Any] = []
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()
+        with contextlib.suppress(termios.error):
+            self._own_modes = termios.tcgetattr(self.fileno)
+
+    def _sigcont_application(self, *_: Any) -> None:
+        """After ctrl-z all begins anew. Whoever was stopped without being asked (SIGSTOP), or not at all, has never
+        left: to begin again would take the modes as they are now for those to leave behind.
+        """
+        if self._must_signal_resume:
+            super()._sigcont_application()  # pyright: ignore[reportUnknownMemberType]
+            return
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(self.fileno, termios.TCSANOW, self._own_modes)
+        again = self._app._post_message(self.SignalResume())
+        asyncio.run_coroutine_threadsafe(again, loop=asyncio.get_running_loop())
 
     def run_input_thread(self) -> None:
         linux_driver.__dict__["getincrementaldecoder"] = _tolerant_decoder

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -22,6 +23,7 @@ from cais_tools.top.screen.styled import Toned
 __all__ = ["LiveTable"]
 
 _MARK = 1  # the column of the cursor's mark
+_LONGEST_NAME = 21  # an IPv4 address and a port
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class LiveTable(Toned, ScrollView, can_focus=True):
         self._given: Sequence[Any] = ()
         self._rows: list[Any] = []
         self._shown = table.shown(())
+        self._longest = 0
         self._columns: list[Placed] = []
         self._drawn: dict[int, _Line] = {}
         self._cursor = 0
@@ -118,8 +121,9 @@ class LiveTable(Toned, ScrollView, can_focus=True):
         self._given = rows
         self._rows = self.table.sorted(rows, self.sort)
         self._cursor = self._place_of(key)
-        if (shown := self.table.shown(rows)) != self._shown:
-            self._shown = shown
+        shown, longest = self.table.shown(rows), self._longest_name()
+        if (shown, longest) != (self._shown, self._longest):
+            self._shown, self._longest = shown, longest
             self._lay_out()
         size = self._whole()
         if size.height != self.virtual_size.height:
@@ -200,8 +204,16 @@ class LiveTable(Toned, ScrollView, can_focus=True):
         """The titles and all rows, or a line that says that there are none."""
         return Size(self._width(), 1 + max(1, len(self._rows)))
 
+    def _longest_name(self) -> int:
+        """In the first column, where that is one of names."""
+        first = self.table.columns[0]
+        return max((cell_len(first.text(row)) for row in self._rows), default=0) if first.flexible else 0
+
     def _lay_out(self) -> None:
-        self._columns = fitting(self._shown, self._width() - _MARK)
+        first, *others = self._shown
+        # Addresses cut short look all the same; but a quarter of the width is enough for names.
+        width = max(first.width, min(self._longest, _LONGEST_NAME, self._width() // 4))
+        self._columns = fitting([replace(first, width=width), *others], self._width() - _MARK)
         self._drawn.clear()
         self.virtual_size = self._whole()
         self.refresh()

@@ -88,6 +88,8 @@ class MainScreen(Shown):
 
     def on_mount(self) -> None:
         self.query_one("#filter", Input).display = False
+        self._device = next(iter(self._device_names()), None)
+        self.top.look_at(self._device or "")
         # Whoever has one switch wants to see its groups, whoever has several which of them is in trouble.
         self.action_pane("devices" if len(self.model.devices) > 1 else "groups")
         super().on_mount()
@@ -218,9 +220,13 @@ class MainScreen(Shown):
         if isinstance(widget, LiveTable) and widget is self.focused and widget.id and widget.id != self._pane:
             self.action_pane(widget.id)
 
-    def action_device(self, by: int) -> None:
+    def _device_names(self) -> list[str]:
+        """In the order of the table, without those that the filter hides."""
         table = self._table("devices")
-        names = [row.key for row in table.table.sorted(self._rows("devices"), table.sort)]
+        return [row.key for row in table.table.sorted(self._rows("devices"), table.sort)]
+
+    def action_device(self, by: int) -> None:
+        names = self._device_names()
         if self._device in names:
             self._choose(names[(names.index(self._device) + by) % len(names)])
         elif names:

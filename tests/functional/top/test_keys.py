@@ -117,10 +117,11 @@ async def test_the_device_at_the_cursor_is_the_one_that_is_shown() -> None:
     async with running(Scripted(seen, some)) as pilot:
         devices = table(pilot, "devices")
         assert [row.name for row in devices.rows] == ["leaf1", "leaf2", "spine"]
+        assert (devices.cursor_key, app_of(pilot).feed.looks[-1][0]) == ("leaf1", "leaf1")  # type: ignore[attr-defined]
+        assert "2 groups of leaf1" in shown(pilot)
+        await pilot.press("p")
         assert devices.cursor_key == "spine"
         assert "2 groups of spine" in shown(pilot)
-        await pilot.press("n")
-        assert (devices.cursor_key, app_of(pilot).feed.looks[-1][0]) == ("leaf1", "leaf1")  # type: ignore[attr-defined]
         await pilot.press("1", "slash", *"leaf2", "enter")
         assert devices.cursor_key == "leaf2"
         assert "2 groups of leaf2" in shown(pilot)

@@ -105,6 +105,22 @@ def test_ctrl_z_and_fg(address: str) -> None:
         assert terminal.wait() == 0
 
 
+@pytest.mark.parametrize("signals", [[signal.SIGCONT], [signal.SIGSTOP, signal.SIGCONT]], ids=["cont", "stop-cont"])
+def test_who_is_stopped_without_being_asked_draws_again_and_leaves_the_terminal_as_it_was(
+    address: str, signals: list[signal.Signals]
+) -> None:
+    with in_terminal("top", "--device", address) as terminal:
+        before = terminal.modes()
+        terminal.read_until(has("GROUP", "0/64"))
+        here = len(terminal.output)
+        for number in signals:
+            terminal.process.send_signal(number)
+        terminal.read_until(has("GROUP", "0/64", after=here))
+        terminal.press(b"q")
+        assert terminal.wait() == 0
+        assert_left_as_it_was(terminal, before)
+
+
 _FAULTY = """
 import sys
 from cais_tools.cli import main
