@@ -41,6 +41,6 @@ def test_links_lead_somewhere(target: str) -> None:
 
 
 def test_the_last_line_of_the_smoke_test_is_true_to_form() -> None:
-    form = r"^passed: 4 ranks, 100 steps of 9 operations, [\d,]+ packets, 0 mismatches in .* s$"
+    form = r"^passed: 4 ranks, 100 steps of 11 operations, [\d,]+ packets, 0 mismatches in .* s$"
     last = re.search(form, CONSOLE, re.MULTILINE)
     assert last, "the README shows no smoke test that passed"
