@@ -77,7 +77,10 @@ class CAIS(Packet):
     lane_bytes = 0
 
     def pre_dissect(self, s: bytes) -> bytes:
-        if len(s) >= HEADER_BYTES:
+        # Scapy takes this for its sign to show the bytes raw; Scapy 2.5 would make a header of a part of one.
+        if s and len(s) < HEADER_BYTES:
+            raise ValueError(f"{len(s)} bytes are no CAIS header")
+        if s:
             self.lane_bytes = lanes_in(Header.unpack(s).payload_len, len(s) - HEADER_BYTES) * LANE_BYTES
         return s
 
