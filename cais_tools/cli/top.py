@@ -62,6 +62,10 @@ def top(
     start = _start_of(seek)
     if replay is not None and (record is not None or write):
         raise UsageError("--replay goes neither with --record nor with --write", hint="a recording is no switch")
+    if write and (once or json):
+        raise UsageError("--write is for the screen: without it there are no keys", hint="leave out --once and --json")
+    if replay is None and speed != 1.0:
+        raise UsageError("--speed needs --replay", hint="--replay FILE is what --record FILE has kept")
     if replay is None and start is not None:
         raise UsageError("--seek needs --replay", hint="--replay FILE is what --record FILE has kept")
     has_screen = not (once or json) and sys.stdout.isatty() and not _is_dumb()

@@ -22,8 +22,11 @@ def invoke(*arguments: str, env: Mapping[str, str] | None = None) -> Result:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The environment without what a developer may have set for these commands."""
+    """The environment without what a developer may have set for these commands, and without a terminal's size: Python's
+    readline, which pytest-xdist loads, sets one.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CAIS_")}
+    kept = {name: value for name, value in kept.items() if name not in ("COLUMNS", "LINES")}
     return {**kept, "PYTHONPATH": str(ROOT), **changes}
 
 

@@ -130,6 +130,8 @@ def test_what_is_recorded_is_replayed(address: str, tmp_path: Path) -> None:
     [
         (("--replay", "no-such-file"), "cannot read no-such-file"),
         (("--seek", "5s"), "--seek needs --replay"),
+        (("--speed", "2"), "--speed needs --replay"),
+        (("--once", "--write"), "--write is for the screen"),
         (("--replay", "x", "--write"), "neither with --record nor with --write"),
         (("--record", "/no/such/folder/x"), "cannot write /no/such/folder/x"),
         (("--interval", "soon"), "--interval"),
