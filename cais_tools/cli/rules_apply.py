@@ -158,9 +158,9 @@ def _ask(names: Sequence[str], report: Report) -> None:
             hint="give --yes, or --dry-run to look only",
         )
     report.flush()
-    sys.stderr.write(f"Change {', '.join(names)}? [y/N] ")
-    sys.stderr.flush()
     try:
+        sys.stderr.write(f"Change {', '.join(names)}? [y/N] ")
+        sys.stderr.flush()
         answer = sys.stdin.readline()
     except KeyboardInterrupt:
         note("\nnothing was changed")

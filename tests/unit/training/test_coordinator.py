@@ -310,3 +310,11 @@ def test_a_group_without_a_way_to_the_switch_stays_on_its_endpoints() -> None:
     bench.tell(d.Force(1, d.Path.SWITCH, "please"))
     bench.stand((0, 0), (0, 0), (0, 0))
     assert bench.go().segment.decision == Decision(False, "rank 1 has no link")
+
+
+def test_an_operation_that_can_be_done_neither_way_fails_on_every_rank() -> None:
+    bench = Bench()
+    bench.begin(5)
+    bench.say(1, m.Failed(5, "gloo: connection closed"))
+    text = "rank 1 could not do operation 5 at all: gloo: connection closed"
+    assert bench.heard()[-1] == m.Raise("FallbackFailed", text, (1,))
