@@ -12,7 +12,8 @@ from typing import Any
 from cais_tools.config import TlsFiles, find_config, read_config
 from cais_tools.config.settings import resolve
 from cais_tools.controller.client import ControllerClient
-from cais_tools.controller.proto import controller_pb2 as pb
+from cais_tools.controller.convert import settings_to
+from cais_tools.controller.record import SETTINGS
 from cais_tools.errors import UsageError
 from cais_tools.training.context import Context, Identity, Joined, Wanted, own_address
 from cais_tools.training.operations import Operation, Tensor
@@ -51,8 +52,6 @@ _OPERATIONS = {
     "PRODUCT": PRODUCT,
     **{kind: kind for kind in (SUM, MAX, MIN, PRODUCT)},
 }
-_WHOLE = ("chunk_size", "timeout_ms", "max_pending_chunks")
-_SETTINGS = (*_WHOLE, "offload_threshold", "sram_usage_limit")
 _PATIENCE = 5.0
 
 _lock = threading.Lock()
@@ -174,15 +173,15 @@ def new_group(
 ) -> Joined | None:
     """A group of these ranks (all by default); None on a rank that is not in it.
 
-    `group_id` is the group's number on the switch; by default it counts the groups, so all ranks of the job have to
-    make all groups in the same order. `ports` are the switch's, by rank, where the controller's file does not say;
-    `device` which switch, where it knows several. Waits until all ranks of the group have called it.
+    `group_id` is the group's number on the switch; by default that after the highest so far, so all ranks of the job
+    have to make all groups in the same order. `ports` are the switch's, by rank, where the controller's file does not
+    say; `device` which switch, where it knows several. Waits until all ranks of the group have called it.
     """
     context = current()
     members = tuple(range(context.identity.world_size) if ranks is None else ranks)
     if not members or len(set(members)) != len(members) or not set(members) <= set(range(context.identity.world_size)):
         raise UsageError(f"{list(members)} are no ranks of a job of {context.identity.world_size}")
-    number = context.next_number() if group_id is None else group_id
+    number = context.number_of(group_id)
     if context.identity.rank not in members:
         return None
     return context.new_group(Wanted(members, number, tuple(ports), device))
@@ -281,11 +280,11 @@ def configure(config: Mapping[str, Any]) -> dict[str, Any]:
     Before `init` also `controller_port` (and all others, for then). They hold for all groups of the controller; slots
     and time-outs for groups that are created afterwards.
     """
-    unknown = set(config) - {*_SETTINGS, "controller_port"}
+    unknown = set(config) - {*SETTINGS, "controller_port"}
     if unknown:
         raise UsageError(
             f"there is no setting {min(unknown)!r}",
-            hint=f"there are: {', '.join((*_SETTINGS, 'controller_port'))}",
+            hint=f"there are: {', '.join((*SETTINGS, 'controller_port'))}",
         )
     if not is_initialized():
         if "controller_port" in config:
@@ -294,11 +293,8 @@ def configure(config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(_preset)
     if "controller_port" in config:
         raise UsageError("controller_port is for the time before cais.init", hint="the connection is there already")
-    wanted = pb.Settings()
-    for name, value in config.items():
-        setattr(wanted, name, int(value) if name in _WHOLE else float(value))
-    settings = current().client.configure(wanted)
-    return {name: getattr(settings, name) for name in _SETTINGS}
+    settings = current().client.configure(settings_to({name: float(value) for name, value in config.items()}))
+    return {name: getattr(settings, name) for name in SETTINGS}
 
 
 def stats() -> dict[int, GroupReport]:

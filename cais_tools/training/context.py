@@ -78,7 +78,6 @@ class Joined:
     ranks: tuple[int, ...]
     rank: int
     device: str
-    settings: pb.Settings
     hub: Hub | None = None
     attachment: Attachment | None = None
 
@@ -105,9 +104,9 @@ class Context:
         self.pid = os.getpid()
         self.groups: dict[int, Joined] = {}
         self._links: dict[str, SharedLink] = {}
-        self._numbered = 0
+        self._highest = -1
         self._lock = threading.Lock()
-        self.settings = client.register_job(identity.name, identity.job_id, identity.world_size).settings
+        client.register_job(identity.name, identity.job_id, identity.world_size)
 
     def new_group(self, wanted: Wanted) -> Joined:
         """Create the group (its first rank does) or join it, and wait until all of its ranks are there."""
@@ -126,10 +125,14 @@ class Context:
             with contextlib.suppress(CaisError):  # it removes what nobody leads, sooner or later
                 self.client.remove_group(self.identity.job_id, group_id)
 
-    def next_number(self) -> int:
-        """The number for a group that nobody names: all ranks make all groups in one order, so they agree on it."""
-        self._numbered += 1
-        return self._numbered - 1
+    def number_of(self, group_id: int | None) -> int:
+        """The number of a group; one that nobody names gets that after the highest so far.
+
+        All ranks of the job make all groups in one order, those that they are not in as well, so they agree on it.
+        """
+        number = self._highest + 1 if group_id is None else group_id
+        self._highest = max(self._highest, number)
+        return number
 
     def _lead(self, wanted: Wanted) -> Joined:
         secret = secrets.token_hex(16)
@@ -200,7 +203,7 @@ class Context:
             address = (group.hub_address.rpartition(":")[0], data_port)
             endpoints = Star(rank, len(wanted.ranks), address, secret, self.timeout, server)
         worker = Group(member, path, endpoints, usage)
-        return Joined(worker, group.group_id, wanted.ranks, rank, group.device, group.settings)
+        return Joined(worker, group.group_id, wanted.ranks, rank, group.device)
 
     def _path(self, group: pb.Group, ranks: int, rank: int, timing: Timing) -> tuple[SwitchPath | None, str]:
         """The way of this rank through the switch; or none, and why."""

@@ -20,7 +20,7 @@ from cais_tools.controller.client import ControllerClient
 from tests.functional.runner import ROOT, command, environment
 
 RANKS = 4
-SCRIPT = Path(__file__).with_name("rank.py")
+FOLDER = Path(__file__).parent
 
 __all__ = ["RANKS", "Site", "a_site"]
 
@@ -102,13 +102,11 @@ class Site:
                 assert time.monotonic() < end, f"the controller does not reach the switch: {device.error}"
                 time.sleep(0.05)
 
-    def start_ranks(self, **environ: str) -> list[subprocess.Popen[str]]:
-        """The ranks of a job, each running `rank.py`."""
+    def start_ranks(self, script: str = "rank.py", **environ: str) -> list[subprocess.Popen[str]]:
+        """The ranks of a job, each running a script that lies beside this file."""
         job = {"WORLD_SIZE": str(RANKS), "CAIS_JOB": f"job-{time.monotonic_ns()}", "CAIS_CONTROLLER": self.controller}
-        return [self._start_rank(rank, {**job, **environ}) for rank in range(RANKS)]
-
-    def _start_rank(self, rank: int, environ: dict[str, str]) -> subprocess.Popen[str]:
-        return self.start_python(sys.executable, str(SCRIPT), **environ, RANK=str(rank))
+        command = (sys.executable, str(FOLDER / script))
+        return [self.start_python(*command, **{**job, **environ}, RANK=str(rank)) for rank in range(RANKS)]
 
     def start_python(self, *command: str, **environ: str) -> subprocess.Popen[str]:
         """A process of a job."""

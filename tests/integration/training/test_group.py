@@ -12,7 +12,7 @@ import pytest
 from cais_tools.links.faults import FaultModel
 from cais_tools.session.cais import RuleSpec, Span
 from cais_tools.training import directives as d
-from cais_tools.training.errors import Diverged, RankLost
+from cais_tools.training.errors import Diverged, FallbackFailed, RankLost
 from cais_tools.training.operations import Operation
 from cais_tools.wire import Op
 from tests.integration.training.lab import GROUP, PORTS, RANKS, SHARED, a_lab, integers
@@ -50,6 +50,16 @@ def test_training_goes_on_when_the_switch_is_killed() -> None:
         assert {each.on_switch + each.handed_out + each.on_endpoints for each in stats} == {40}
         assert {each.fallbacks for each in stats} == {1}
         assert lab.told(d.Trouble)[0].what is d.What.TIMED_OUT
+
+
+def test_when_the_fallback_fails_too_all_ranks_raise() -> None:
+    with a_lab() as lab:
+        lab.sum()
+        lab.process.process.send_signal(signal.SIGKILL)
+        lab.groups[2]._endpoints.close()
+        for future in lab.submit("ALL_REDUCE", [integers(rank) for rank in range(RANKS)]):
+            with pytest.raises(FallbackFailed, match="could not do operation 1 at all"):
+                future.result(15)
 
 
 def test_lost_packets_are_repaired_without_a_fallback() -> None:

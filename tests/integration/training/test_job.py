@@ -9,6 +9,12 @@ from pathlib import Path
 from tests.integration.training.site import RANKS, a_site, results, wait_for_step
 
 
+def test_every_function_of_the_api(tmp_path: Path) -> None:
+    with a_site(tmp_path) as site:
+        said = results(site.start_ranks("whole_api.py"))
+        assert said == [{"on_switch": 8, "on_endpoints": 0}] * RANKS
+
+
 def test_the_switch_is_killed_and_comes_back(tmp_path: Path) -> None:
     with a_site(tmp_path) as site:
         switch = site.processes[0]
